@@ -45,8 +45,8 @@ from palpate.rendering.stability import (
     longest_delay,
     smallest_inertia,
     spectral_radius,
+    stepped,
     stiffest_hand,
-    transition,
     true_apparent,
 )
 from palpate.report.closed_loop import trial_verdict
@@ -282,7 +282,7 @@ def test_the_transition_is_the_loop_step_by_step(count: int) -> None:
     x, v, u, xr, vr = start[:5]
     waiting = deque(start[5:].tolist())  # youngest first
     state = start.copy()
-    A = transition(line)
+    A = stepped(line)[:, :-1]
     stepper, out = Stepper(simple(8.0, 5.0), DT), [0.0] * 3
     for _ in range(50):
         a = (believed * u - h.stiffness * x - h.damping * v) / total

@@ -230,9 +230,9 @@ def test_at_rest_no_friction_of_either_wheel_is_left() -> None:
     state = [0.1, 0.2, 0.3, 0.9, 0.2, 1.5, -0.4]
     still = truck.at_rest()
     k = still.turned(truck.expand(state, [0.0, 0.0, 0.0], ARRAYS))
-    for name in truck.wheels:
+    for name in truck.moving:
         assert np.abs(np.array(k.coordinates[name].ratio, dtype=float)).max() < 1e-15
-    assert truck.wheels == ("wheel_left", "wheel_right")
+    assert truck.moving == ("wheel_left", "wheel_right")
     rows = still.project(k, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], ARRAYS)
     assert rows[0] == pytest.approx(6.0)  # about the axle, with the bearing free, hands alone
     assert rows[1:] == [0.0, 0.0]

@@ -28,6 +28,7 @@ from palpate.twin.rolling import (
     Segment,
     body_poses,
     dress_rolling,
+    holding,
     markers_in_capture,
     paper_barrow,
     pushes,
@@ -219,7 +220,7 @@ def test_work_of_the_hands_is_energy_and_friction(twin: RollingTwin) -> None:
     path = twin.wheeling.path(t)
     axle = np.einsum("nji,nj->ni", R, np.stack([path.rate[0], -twin.wheel.radius * path.rate[2], 0 * t], axis=1))
     power = np.zeros_like(t)
-    for wrench, place in zip(done.sides, twin.r_body_sensor, strict=True):
+    for wrench, place in zip(done, twin.r_body_sensor, strict=True):
         power += (wrench[:, :3] * (axle + np.cross(omega, place))).sum(1) + (wrench[:, 3:] * omega).sum(1)
     mass, com, inertia = mass_properties(twin.model.p[:10])
     v = axle + np.cross(omega, com)
@@ -243,8 +244,7 @@ def test_feet_stand_or_are_clear(twin: RollingTwin) -> None:
     inside = np.any([(t >= s.begin_s) & (t < s.end_s) for s in SHORT], axis=0)
     assert heights[inside].min() > 0.015
     assert np.abs(np.diff(r[stands & np.roll(stands, -1)], axis=0)).max() < 0.2  # rests where it was put down
-    done = pushes(twin, t)
-    assert (done.holding[~stands] == 1).all()
+    assert (holding(twin.wheeling, t)[~stands] == 1).all()
     resistance = twin.wheel.radius * at_contact(twin, t)[1][stands, 0]
     assert np.abs(resistance).max() <= twin.model.values["b_c"]
     assert np.ptp(resistance) > 0.1 * twin.model.values["b_c"]
@@ -263,11 +263,11 @@ def test_untouched_sensors_carry_the_handles(
 
 def test_hands_squeeze_lift_and_share(twin: RollingTwin) -> None:
     done = pushes(twin, lifted_times(twin))
-    force = done.sides[:, :, :3]
+    force = done[:, :, :3]
     assert (force[:, :, 0].mean(axis=1) < -20).all()  # x_B is down: both lift
     assert (force.std(axis=1).min(axis=0) > [5, 5, 1]).all()
     assert 40 < np.abs(force).max() < 450
-    assert np.abs(done.sides[:, :, 3:]).max() < 50
+    assert np.abs(done[:, :, 3:]).max() < 50
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -439,10 +439,10 @@ def test_the_papers_samples_are_one_instant() -> None:
     assert 100 * twin.duration_s >= 1008 + 1 + 21200
     k = np.arange(1, 21202)
     stands = standing_at(twin, 0.01 * (1008 + k - 1))
-    holding = pushes(twin, 0.01 * (1008 + k[::10] - 1)).holding[np.arange(0, len(k), 10) // 10]
+    held = holding(twin.wheeling, 0.01 * (1008 + k[::10] - 1))[np.arange(0, len(k), 10) // 10]
     for a, b in ((1, 1500), (20951, 21201)):
         assert stands[a - 1 : b].all()
-    assert (holding[:150] == 0).all()
+    assert (held[:150] == 0).all()
     for a, b in (
         *((1879, 4883), (18586, 20859)),
         *((6000, 7755), (9265, 11646), (12422, 14345), (15713, 17817)),

@@ -11,23 +11,11 @@ from typing import ClassVar, Literal, get_args
 from palpate.elements.element import Element, Parameter
 from palpate.errors import PalpateError, UnknownName
 from palpate.physics.functions import Functions, Scalar
+from palpate.physics.maps import MapKind
 from palpate.physics.motion import Kinematics
 
 DEFAULT_KNOTS = tuple(math.radians(15.0 * i) for i in range(7))
 """Every 15 deg from 0 to 90 deg."""
-
-
-def checked_knots(knots: Sequence[float], element: str) -> tuple[float, ...]:
-    """The knots as floats; refuse what is not at least two increasing numbers."""
-    try:
-        numbers = tuple(float(k) for k in knots)
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) < 2 or not all(a < b < math.inf for a, b in pairwise(numbers)):
-        raise PalpateError(
-            f"element {element!r}: knots must be at least two increasing numbers in rad or m, not {knots!r}"
-        )
-    return numbers
 
 
 def hats(x: Scalar, knots: Sequence[float], fn: Functions) -> list[Scalar]:
@@ -110,7 +98,39 @@ class PolynomialSpring(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Element):
+class _OverKnots(Element):
+    """A force that changes its law at knots (rad or m), with one parameter per knot."""
+
+    acts_on: str = "hinge"
+    knots: tuple[float, ...] = DEFAULT_KNOTS
+    options: ClassVar[Mapping[str, str]] = {"knots": "rad"}
+    letter: ClassVar[str]
+    map: ClassVar[MapKind]
+
+    def __post_init__(self) -> None:
+        """Refuse knots out of order."""
+        try:
+            numbers = tuple(float(k) for k in self.knots)
+        except (TypeError, ValueError):
+            numbers = ()
+        if len(numbers) < 2 or not all(a < b < math.inf for a, b in pairwise(numbers)):
+            wanted = "at least two increasing numbers in rad or m"
+            raise PalpateError(f"element {self.name!r}: knots must be {wanted}, not {self.knots!r}")
+        object.__setattr__(self, "knots", numbers)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """One per knot."""
+        return tuple(Parameter(f"{self.letter}_{i}", self.unit("N m"), self.map) for i in range(len(self.knots)))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The knots."""
+        return self.knots
+
+
+@dataclass(frozen=True, slots=True)
+class Table(_OverKnots):
     """tau(q), piecewise linear, tau_i at knot i: what it takes to hold the object there; constant beyond the ends.
 
     Positive where the object pushes back, such as a spring that closes a door: minus the force of `PolynomialSpring`.
@@ -119,29 +139,19 @@ class Table(Element):
     """
 
     name: str = "table"
-    acts_on: str = "hinge"
-    knots: tuple[float, ...] = DEFAULT_KNOTS
     smooth: float = 0.0
     type: ClassVar[str] = "table"
+    letter: ClassVar[str] = "tau"
+    map: ClassVar[MapKind] = "free"
     options: ClassVar[Mapping[str, str]] = {"knots": "rad", "smooth": "N m"}
     stores: ClassVar[bool] = True
     needs: ClassVar[str] = "hold it still at more positions over the whole travel"
 
     def __post_init__(self) -> None:
         """Refuse knots out of order."""
-        object.__setattr__(self, "knots", checked_knots(self.knots, self.name))
+        _OverKnots.__post_init__(self)
         if not self.smooth >= 0:
             raise PalpateError(f"element {self.name!r}: smooth must be a torque of at least 0 N m, not {self.smooth!r}")
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """One moment per knot."""
-        return tuple(Parameter(f"tau_{i}", self.unit("N m"), "free") for i in range(len(self.knots)))
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The knots."""
-        return self.knots
 
     @property
     def roughness(self) -> list[list[float]]:
@@ -164,7 +174,7 @@ Basis = Literal["hats", "polynomial"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hysteresis(Element):
+class Hysteresis(_OverKnots):
     """tau = h(q) sign(speed), h >= 0: opening needs h more than the mean spring, closing gives h less.
 
     h is piecewise linear with the value h_i at knot i ("hats"), or a polynomial of order len(knots) - 1 between the
@@ -174,11 +184,10 @@ class Hysteresis(Element):
     """
 
     name: str = "hysteresis"
-    acts_on: str = "hinge"
-    knots: tuple[float, ...] = DEFAULT_KNOTS
     basis: Basis = "hats"
     type: ClassVar[str] = "hysteresis"
-    options: ClassVar[Mapping[str, str]] = {"knots": "rad"}
+    letter: ClassVar[str] = "h"
+    map: ClassVar[MapKind] = "positive"
     optional: ClassVar[str] = "hysteresis"
     needs: ClassVar[str] = "move it slowly both ways"
     dry: ClassVar[bool] = True
@@ -186,19 +195,9 @@ class Hysteresis(Element):
 
     def __post_init__(self) -> None:
         """Refuse knots out of order."""
-        object.__setattr__(self, "knots", checked_knots(self.knots, self.name))
+        _OverKnots.__post_init__(self)
         if self.basis not in get_args(Basis):
             raise UnknownName("basis", str(self.basis), get_args(Basis), where=f"element {self.name!r}")
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """One level per knot."""
-        return tuple(Parameter(f"h_{i}", self.unit("N m"), "positive") for i in range(len(self.knots)))
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The knots."""
-        return self.knots
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The shape functions at this angle."""

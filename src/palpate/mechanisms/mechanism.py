@@ -284,6 +284,7 @@ class OneFreedom(Mechanism):
     linkage: FourBar | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
     unit: ClassVar[str] = "rad"
+    accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)  # pyright: ignore[reportIncompatibleMethodOverride]
     way: ClassVar[tuple[str, str]] = ("opening", "closing")
 
     @property
@@ -296,11 +297,6 @@ class OneFreedom(Mechanism):
     def constant_projection(self) -> bool:
         """A linkage's ratio changes with the position."""
         return self.linkage is None
-
-    @property
-    def accelerations(self) -> tuple[str, ...]:
-        """Of the position."""
-        return ("acceleration",)
 
     def _moving(self, position: Scalar, speed: Scalar, acceleration: Scalar, fn: Functions) -> dict[str, Coordinate]:
         """The coordinates of a motion."""

@@ -17,6 +17,8 @@ omega_y cos c + omega_z sin c + u / (R cos c): it enters the moments as tau z_B,
 tau / (R cos c), which is the ground's f_x by the balance of the wheel about its axle.
 """
 
+# pyright: reportIncompatibleMethodOverride=false
+# what the interface asks as a property may be a constant
 from __future__ import annotations
 
 import math
@@ -106,26 +108,20 @@ class Rolling(Mechanism):
     )
     hand: ClassVar[tuple[float, float, float]] = (-0.15, 1.25, 0.0)
     outward: ClassVar[tuple[float, float, float]] = (0.0, 1.0, 0.0)
+    constant_projection: ClassVar[bool] = False
+    R_world_body: ClassVar[Matrix] = ((0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (-1.0, 0.0, 0.0))
 
     def __post_init__(self) -> None:
         """Refuse what cannot roll."""
         where = f"mechanism {self.type!r}"
-        for kind, value, known in (
-            ("wheel_speed", self.wheel_speed, get_args(WheelSpeed)),
-            ("moves", self.moves, get_args(Moves)),
-        ):
-            if value not in known:
-                raise UnknownName(kind, str(value), known, where=where)
+        for kind, known in (("wheel_speed", get_args(WheelSpeed)), ("moves", get_args(Moves))):
+            if getattr(self, kind) not in known:
+                raise UnknownName(kind, str(getattr(self, kind)), known, where=where)
         if not self.radius > 0:
             raise PalpateError(f"{where}: the wheel's radius must be positive, in m, not {self.radius!r}")
         if self.track < 0 or (self.track > 0 and self.moves != "upright"):
             raise PalpateError(f"{where}: a track (m, positive) is for two wheels, moves: upright")
         object.__setattr__(self, "feet", _points(self.feet, where))
-
-    @property
-    def constant_projection(self) -> bool:
-        """The contact frame turns with camber and pitch."""
-        return False
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -138,14 +134,9 @@ class Rolling(Mechanism):
         names = [WHEEL, BEARING, PITCH, CAMBER]  # a camber that is held can be looked at
         names += [YAW, HEADING] if self.moves != "planar" else []
         names += [PATCH] if self.moves == "full" else []
-        names += [name for name in self.wheels if name != WHEEL]
+        names += [name for name in self.moving if name != WHEEL]
         feet = [f"foot_{i + 1}{way}" for i in range(len(self.feet)) for way in ("", "_ahead", "_aside")]
         return {**dict.fromkeys(names, "rad"), **dict.fromkeys(feet, "m")}
-
-    @property
-    def wheels(self) -> tuple[str, ...]:
-        """The coordinates of wheels that each touch the ground."""
-        return ("wheel_left", "wheel_right") if self.track > 0 else (WHEEL,)
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -183,12 +174,12 @@ class Rolling(Mechanism):
     @property
     def wheel(self) -> Wheel:
         """Its wheel or wheels, and its feet."""
-        return Wheel(self.radius, self.track, self.feet, self.moves, self.wheels)
+        return Wheel(self.radius, self.track, self.feet, self.moves, self.moving)
 
     @property
     def moving(self) -> tuple[str, ...]:
-        """The wheels that touch the ground."""
-        return self.wheels
+        """The wheels that each touch the ground."""
+        return ("wheel_left", "wheel_right") if self.track > 0 else (WHEEL,)
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -207,11 +198,6 @@ class Rolling(Mechanism):
         names = {"full": ("x", "y", "z", "yaw", "camber", "pitch"), "upright": ("x", "y", "z", "yaw", "pitch")}
         places = {name: i for i, name in enumerate(self.state)}
         return tuple(Joint(n, *_JOINTS[n], places.get(n)) for n in names.get(self.moves, ("x", "pitch")))
-
-    @property
-    def R_world_body(self) -> Matrix:
-        """B at zero angles."""
-        return ((0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (-1.0, 0.0, 0.0))
 
     def forward(self) -> Rolling:
         """The same mechanism as a runtime must see it: friction that takes energy out."""

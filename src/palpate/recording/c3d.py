@@ -27,13 +27,12 @@ BLOCK_BYTES = 512
 _INTEL = 84
 
 
-def read(path: str | Path, *, point_unit: str = "") -> Recording:
+def read(path: Path, *, point_unit: str = "") -> Recording:
     """Read markers (n, 3) in m, frame "capture", NaN where hidden (residual < 0 or three zeros), and analog channels.
 
     Time is (frame - 1) / rate on both clocks. Volts stay volts. `point_unit` is the markers' unit where the file does
     not say it. A unit that palpate does not know stays part of the analog channel's name.
     """
-    path = Path(path)
     data = read_bytes(path)
     check_kind(path, data, NAME)
     check_bytes(path, data)
@@ -45,7 +44,14 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
     points, residuals = np.array(file["data"]["points"][:3]), file["data"]["meta_points"]["residuals"][0]
     # Some programs write three zeros, which no camera ever measured, instead of a negative residual.
     points[:, (residuals < 0) | (points == 0).all(axis=0)] = np.nan
-    outputs, stored = _model_outputs(parameters), list[Stored]()
+    # the header's one word for the first frame overflows: where it is, ACTUAL_START_FIELD has two of 16 bit, from 1
+    words = [int(word) & 0xFFFF for word in np.ravel(_values(parameters, "TRIAL", "ACTUAL_START_FIELD"))]
+    start = sum(word << (16 * place) for place, word in enumerate(words[:2]))
+    first = start - 1 if start > 0 else int(file["header"]["points"]["first_frame"])
+    outputs, stored = dict[str, str](), list[Stored]()
+    for plural, one in _MODEL_OUTPUTS.items():  # labels of points that are no positions, with their units as written
+        unit = next(iter(_all(parameters, "POINT", f"{one}_UNITS")), "")
+        outputs |= dict.fromkeys(_all(parameters, "POINT", plural), unit)
     for group, name, samples, rate in (
         ("POINT", "Trajectories", points.transpose(2, 1, 0), rate_hz),
         ("ANALOG", "Analog", file["data"]["analogs"][0].T, analog_rate_hz),
@@ -54,7 +60,7 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
             continue
         if not (rate > 0 and rate_hz > 0):
             raise FileProblem(path, f"the rate of {name} is {rate:g} Hz", remedy="export it again with POINT:RATE")
-        clock = Clock(name, _first_frame(file) / rate_hz + np.arange(len(samples)) / rate)
+        clock = Clock(name, first / rate_hz + np.arange(len(samples)) / rate)
         labels, units = _all(parameters, group, "LABELS"), _all(parameters, group, "UNITS")
         for place in range(samples.shape[1]):
             label = "".join(labels[place : place + 1]) or f"unnamed{place + 1}"
@@ -70,13 +76,6 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
     return recording_of(path, NAME, stored, {})
 
 
-def _first_frame(file: Any) -> int:
-    """From 0: TRIAL:ACTUAL_START_FIELD, two 16-bit words from 1, where it is, as the header's one word overflows."""
-    words = [int(word) & 0xFFFF for word in np.ravel(_values(file["parameters"], "TRIAL", "ACTUAL_START_FIELD"))]
-    start = sum(word << (16 * place) for place, word in enumerate(words[:2]))
-    return start - 1 if start > 0 else int(file["header"]["points"]["first_frame"])
-
-
 def _length(parameters: Parameters, path: Path, point_unit: str) -> str:
     """The unit of the markers."""
     stated = next(iter(_all(parameters, "POINT", "UNITS")), "") or point_unit
@@ -85,14 +84,6 @@ def _length(parameters: Parameters, path: Path, point_unit: str) -> str:
             return unit
     remedy = "export it in mm" if stated else "state it with the option point_unit, for example point_unit='mm'"
     raise FileProblem(path, f"POINT:UNITS is {stated!r}, not a length", remedy=remedy)
-
-
-def _model_outputs(parameters: Parameters) -> dict[str, str]:
-    """The labels of points that are no positions, with their units as written."""
-    units = {
-        plural: next(iter(_all(parameters, "POINT", f"{one}_UNITS")), "") for plural, one in _MODEL_OUTPUTS.items()
-    }
-    return {label: unit for plural, unit in units.items() for label in _all(parameters, "POINT", plural)}
 
 
 def _all(parameters: Parameters, group: str, name: str) -> list[str]:

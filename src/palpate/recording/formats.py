@@ -50,7 +50,7 @@ class Format:
     suffix: str = ""
     """Behind `read` in a module of two formats."""
 
-    def read(self, path: str | Path, **options: Any) -> Recording:
+    def read(self, path: Path, **options: Any) -> Recording:
         """Read a file of this format."""
         return getattr(import_module(f"palpate.recording.{self.module}"), "read" + self.suffix)(path, **options)
 

@@ -26,9 +26,8 @@ _UNIT, _LABELS = ("units", "unit"), ("labels", "columns", "names", "channels")
 _NUMBERS = "iufb"
 
 
-def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
+def read(path: Path, **options: Unpack[TableOptions]) -> Recording:
     """Read all signals, or those that `columns` maps to channels: {"Fx": {"column": "ft/wrench.1", "unit": "N"}}."""
-    path = Path(path)
     check_kind(path, head_of(path), NAME)
     h5py = library("h5py", "reading HDF5 files")
     stored: list[Stored] = []

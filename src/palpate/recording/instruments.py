@@ -20,7 +20,7 @@ from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import formats, text
-from palpate.recording.recording import Array, Channel, Clock, Recording
+from palpate.recording.recording import Array, Channel, Recording
 
 VICON, TRC, MICROSTRAIN = "vicon-csv", "trc", "microstrain-csv"
 _HEADER_LINES = 5
@@ -54,12 +54,11 @@ _COLUMN_NAMES = (
 _START_NS = 1_704_067_200_000_000_000
 
 
-def read_vicon(path: str | Path) -> Recording:
+def read_vicon(path: Path) -> Recording:
     """Read every block with frames; a marker is one channel (n, 3) in m, frame "capture", NaN where hidden.
 
     Time is (frame - 1) / rate, so a gap in the frame numbers is a gap in time.
     """
-    path = Path(path)
     raw = read_bytes(path)
     data = formats.as_utf8(raw)
     channels: dict[str, Channel] = {}
@@ -192,13 +191,12 @@ def _positive(cell: str) -> float | None:
     return number if number > 0 else None
 
 
-def read_trc(path: str | Path) -> Recording:
+def read_trc(path: Path) -> Recording:
     """Read markers (n, 3) in m, frame "capture", NaN where the cells are empty, NaN, 9999999 or three zeros.
 
     Times are those of the column Time; where they are the frame numbers divided by DataRate but for rounding,
     the latter, which are even.
     """
-    path = Path(path)
     raw = read_bytes(path)
     formats.check_kind(path, raw, TRC)
     data = formats.as_utf8(raw)
@@ -233,7 +231,12 @@ def read_trc(path: str | Path) -> Recording:
         wrong = f"NumFrames is {about['NumFrames']}, but there are {len(values)} rows"
         remedy = "the file seems to be cut off; copy or export it again, or correct the number"
         raise FileProblem(path, wrong, line=3, remedy=remedy)
-    clock = _even_clock(path, values[:, 0], values[:, 1], rate, lines)
+    times_s, even = values[:, 1], (values[:, 0] - values[0, 0]) / rate
+    away: Array = times_s - even
+    spread = float(away.max() - away.min())
+    if spread <= 2 * 0.6e-3:  # as times with three decimals are; the first is rounded as well, unless it is zero
+        times_s = float(times_s[0] if times_s[0] == 0 or spread < 1e-9 else np.mean(away)) + even
+    clock = text.clock_of(path, "Trajectories", times_s, lines)
     points = values[:, _FIRST : _FIRST + 3 * len(labels)].reshape(len(values), -1, 3)
     points[((np.abs(points) >= _HIDDEN) | np.isnan(points)).any(axis=2) | (points == 0).all(axis=2)] = np.nan
     points *= factor
@@ -273,24 +276,12 @@ def _labels(path: Path, columns: Sequence[str], width: int, about: Mapping[str, 
     return labels
 
 
-def _even_clock(path: Path, frames: Array, times_s: Array, rate_hz: float, lines: NDArray[np.intp]) -> Clock:
-    even = (frames - frames[0]) / rate_hz
-    away: Array = times_s - even
-    spread = float(away.max() - away.min())
-    if spread <= 2 * 0.6e-3:  # as times with three decimals are
-        # The first stamp is rounded as well, unless it is zero.
-        start = float(times_s[0] if times_s[0] == 0 or spread < 1e-9 else np.mean(away))
-        times_s = start + even
-    return text.clock_of(path, "Trajectories", times_s, lines)
-
-
-def read_microstrain(path: str | Path, *, g: float = STANDARD_GRAVITY) -> Recording:
+def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     """Read acceleration (m/s2: specific force times `g`), angular rate (rad/s), gravity estimate (m/s2).
 
     Seconds count from the first row. Rows without any acceleration belong to the gravity estimate, which
     has a clock of its own.
     """
-    path = Path(path)
     raw = read_bytes(path)
     if b"\x00" in raw[: formats.HEAD_BYTES]:
         formats.check_kind(path, raw, MICROSTRAIN)
@@ -309,8 +300,19 @@ def read_microstrain(path: str | Path, *, g: float = STANDARD_GRAVITY) -> Record
     )
     lines = np.arange(len(table)) + first_line
     times_s = text.seconds(path, table["0"], lines)
+    times_s = times_s - times_s[0]
     values = {name: table[str(place)].to_numpy() for name, place in places.items()}
-    return Recording(_imu_channels(path, times_s - times_s[0], values, lines, g), path, MICROSTRAIN)
+    moving = _any_value([values[name] for name in ACCELERATION])
+    if not moving.any():
+        raise FileProblem(path, "every row has zero acceleration", remedy="check that the accelerometer was recorded")
+    clock = text.clock_of(path, "imu", times_s[moving], lines[moving])
+    channels = {name: Channel(name, values[name][moving] * g, clock, "m/s2", "imu") for name in ACCELERATION}
+    channels |= {name: Channel(name, values[name][moving], clock, "rad/s", "imu") for name in ANGULAR_RATE}
+    estimated = _any_value([values.get(name, np.zeros(len(lines))) for name in GRAVITY])
+    if all(name in values for name in GRAVITY) and estimated.any():
+        slow = text.clock_of(path, "imu gravity", times_s[estimated], lines[estimated])
+        channels |= {name: Channel(name, values[name][estimated], slow, "m/s2", "imu") for name in GRAVITY}
+    return Recording(channels, path, MICROSTRAIN)
 
 
 def write_microstrain(path: str | Path, recording: Recording, *, g: float = STANDARD_GRAVITY) -> None:
@@ -370,23 +372,6 @@ def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int
             remedy="export all axes of scaledAccel and scaledGyro",
         )
     return places
-
-
-def _imu_channels(
-    path: Path, times_s: Array, values: Mapping[str, Array], lines: NDArray[np.intp], g: float
-) -> dict[str, Channel]:
-    moving = _any_value([values[name] for name in ACCELERATION])
-    if not moving.any():
-        raise FileProblem(path, "every row has zero acceleration", remedy="check that the accelerometer was recorded")
-    clock = text.clock_of(path, "imu", times_s[moving], lines[moving])
-    channels = {name: Channel(name, values[name][moving] * g, clock, "m/s2", "imu") for name in ACCELERATION}
-    channels |= {name: Channel(name, values[name][moving], clock, "rad/s", "imu") for name in ANGULAR_RATE}
-    if all(name in values for name in GRAVITY):
-        estimated = _any_value([values[name] for name in GRAVITY])
-        if estimated.any():
-            slow = text.clock_of(path, "imu gravity", times_s[estimated], lines[estimated])
-            channels |= {name: Channel(name, values[name][estimated], slow, "m/s2", "imu") for name in GRAVITY}
-    return channels
 
 
 def _any_value(columns: Sequence[Array]) -> NDArray[np.bool_]:

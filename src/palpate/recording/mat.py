@@ -26,13 +26,12 @@ NAME, DSPACE = "mat", "dspace-mat"
 _UNITS = "units"
 
 
-def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
+def read(path: Path, **options: Unpack[TableOptions]) -> Recording:
     """Read the variables that are signals, or those that `columns` maps; the fields of a struct s are "s/field".
 
     Time is a variable named time, t, ..., or constant steps at a rate in Hz: the option's, or a single number named
     rate, fs, SampleRate, ActualRate, ... Units come from a struct `units` with fields of the same names.
     """
-    path = Path(path)
     variables = load_variables(path, NAME)
     if not options and any(map(_is_capture, variables.values())):
         raise FileProblem(path, "this is a ControlDesk capture", remedy="read it with format='dspace-mat'")
@@ -118,12 +117,11 @@ class _Signal:
     axis: int
 
 
-def read_dspace(path: str | Path, *, device: str | None = None) -> Recording:
+def read_dspace(path: Path, *, device: str | None = None) -> Recording:
     """Read the signals of all devices, or of one; F.. in N and T.. in N m get the frame "sensor".
 
     A signal keeps its stored sign. Signals of one time axis are cut to the shortest of them.
     """
-    path = Path(path)
     variables = load_variables(path, DSPACE)
     capture = next(filter(_is_capture, variables.values()), None)
     if capture is None:
@@ -204,19 +202,14 @@ def _signals(path: Path, entries: Sequence[dict[str, Any]], axes: Sequence[Array
         samples = _vector(path, f"Y({place + 1})", entry)
         order = devices.setdefault(device, len(devices))
         stated = np.ravel(entry.get("XIndex", ()))
-        axis = int(stated[0]) - 1 if stated.size else _axis_of_device(order, len(samples), axes)
+        # the authors' rule where no XIndex says it: X(1), X(3), ... per device, else the axis of that length
+        away = [abs(len(times) - len(samples)) for times in axes] or [0]
+        axis = int(stated[0]) - 1 if stated.size else 2 * order if 2 * order < len(axes) else away.index(min(away))
         if not 0 <= axis < len(axes):
             raise FileProblem(path, f"Y({place + 1}) belongs to X({axis + 1}), but there are {len(axes)} entries of X")
         signals.append(_Signal(label.partition("/")[2] or title or label, device, samples, axis))
     # ControlDesk also stores parameters, single values that have no time of their own.
     return [signal for signal in signals if len(signal.samples) > 1 or len(axes[signal.axis]) <= 1]
-
-
-def _axis_of_device(order: int, length: int, axes: Sequence[Array]) -> int:
-    """The authors' rule where no XIndex says it: X(1), X(3), ... per device, else the axis of that length."""
-    if 2 * order < len(axes):
-        return 2 * order
-    return min(range(len(axes)), key=lambda axis: abs(len(axes[axis]) - length), default=0)
 
 
 def _vector(path: Path, what: str, entry: Mapping[str, Any]) -> Array:

@@ -113,16 +113,13 @@ class _Series:
     samples: list[tuple[int, int, Sequence[float]]] = field(default_factory=list[tuple[int, int, Sequence[float]]])
 
 
-def read(
-    path: str | Path, *, topics: Sequence[str] | None = None, stamps: Literal["header", "bag"] = "header"
-) -> Recording:
+def read(path: Path, *, topics: Sequence[str] | None = None, stamps: Literal["header", "bag"] = "header") -> Recording:
     """Read all topics whose messages palpate knows, or those of `topics`.
 
     Times are the header stamps, or with stamps="bag" the times of recording; a topic whose headers are not stamped gets
     the latter, and its clock is named "... (bag time)". Seconds count from the earliest message; a device whose
     stamps are more than a day off counts from its own first. Messages that arrived late are sorted.
     """
-    path = Path(path)
     head = head_of(path)
     check_kind(path, head, NAME)
     if stamps not in ("header", "bag"):

@@ -54,9 +54,8 @@ class TableOptions(TypedDict, total=False):
     """Constant, in Hz, instead of times."""
 
 
-def read(path: str | Path, *, header: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> Recording:
+def read(path: Path, *, header: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> Recording:
     """Read a CSV table; `header` names the columns of a file that has no header line."""
-    path = Path(path)
     raw = read_bytes(path)
     # What merely looks like an IMU export may still be wanted as a plain table.
     check_kind(path, raw, CSV, "microstrain-csv")
@@ -64,9 +63,8 @@ def read(path: str | Path, *, header: Sequence[str] | None = None, **options: Un
     return recording_of(path, CSV, _stored(names, frame, first_line), options)
 
 
-def read_parquet(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
+def read_parquet(path: Path, **options: Unpack[TableOptions]) -> Recording:
     """Read a Parquet table."""
-    path = Path(path)
     data = read_bytes(path)
     check_kind(path, data, PARQUET)
     with refusing_damage(path):
@@ -90,7 +88,13 @@ def _parse(
     path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLike
 ) -> tuple[list[str], pl.DataFrame, int]:
     """Headers, columns, and the line of the first row."""
-    skipped, offset, sample = _skip_comments(data)
+    lines, _ = text.first_lines(data, 0, 200)
+    skipped = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith(_COMMENT)), len(lines))
+    # a comment right before the numbers is the header itself, as numpy.savetxt writes it
+    if 0 < skipped < len(lines) and lines[skipped - 1].startswith(_COMMENT):
+        skipped -= is_number(text.split(lines[skipped], separator_of(lines[skipped]))[0])
+    _, offset = text.first_lines(data, 0, skipped) if skipped else ([], 0)
+    sample = lines[skipped:]
     if not sample:
         raise FileProblem(path, "there are no rows", remedy="export it again")
     separator = separator_of(sample[0])
@@ -113,25 +117,6 @@ def _parse(
     texts = {place for place, column in enumerate(filled) if column and not is_number(column[0])}
     rows = text.Rows(path, data, offset, text.trimmed_end(data), first_line, separator, names)
     return names, text.parse_rows(rows, texts | _times(names, time)), first_line
-
-
-def _skip_comments(data: bytes) -> tuple[int, int, list[str]]:
-    """Comment and blank lines before the header, the header's offset, and the lines from there on.
-
-    A comment right before the numbers is the header itself, as numpy.savetxt writes it.
-    """
-    lines, _ = text.first_lines(data, 0, 200)
-    skip = 0
-    while skip < len(lines) and (not lines[skip].strip() or lines[skip].startswith(_COMMENT)):
-        skip += 1
-    if (
-        0 < skip < len(lines)
-        and lines[skip - 1].startswith(_COMMENT)
-        and is_number(text.split(lines[skip], separator_of(lines[skip]))[0])
-    ):
-        skip -= 1
-    _, offset = text.first_lines(data, 0, skip) if skip else ([], 0)
-    return skip, offset, lines[skip:]
 
 
 def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:

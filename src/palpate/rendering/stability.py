@@ -67,18 +67,9 @@ def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: f
     )
 
 
-def transition(line: Line) -> FloatArray:
-    """The matrix that takes the loop from one sample to the next.
-
-    State: place and speed of the handle, the arm's last command, place and speed of the model, then the forces on
-    their way from the sensor to the loop, youngest first.
-    """
-    return _stepped(line)[:, :-1]
-
-
 def spectral_radius(line: Line) -> float:
-    """Of the transition: below 1 the loop is stable."""
-    return float(np.abs(np.linalg.eigvals(transition(line))).max())
+    """Of the matrix that takes the loop from one sample to the next: below 1 the loop is stable."""
+    return float(np.abs(np.linalg.eigvals(stepped(line)[:, :-1])).max())
 
 
 def stability_map(line: Line, delays_s: FloatArray, stiffnesses: FloatArray) -> FloatArray:
@@ -145,7 +136,7 @@ def apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
 
     The response of the loop without a hand to a force on the handle, force over acceleration.
     """
-    step = _stepped(replace(line, hand=Hand(0.0, 0.0, 0.0)))
+    step = stepped(replace(line, hand=Hand(0.0, 0.0, 0.0)))
     A, B = step[:, :-1], step[:, -1]
     z = np.exp(2j * np.pi * frequencies_hz * line.dt)
     way = np.linalg.solve(z[:, None, None] * np.eye(len(A)) - A, B[:, None])[:, 0, 0]
@@ -165,9 +156,11 @@ def _slopes(model: Model, at: float) -> tuple[float, float]:
     return damping, float(model.along(at + step) - model.along(at - step)) / (2 * step)
 
 
-def _stepped(line: Line) -> FloatArray:
+def stepped(line: Line) -> FloatArray:
     """The state after one sample, each row over the state before it and a force that is held on the handle.
 
+    State: place and speed of the handle, the arm's last command, place and speed of the model, then the forces on
+    their way from the sensor to the loop, youngest first.
     An ideal robot is where the model is; its command is the model's acceleration.
     """
     from scipy.linalg import expm

@@ -224,7 +224,14 @@ def many_freedoms(model: Model, dt: float) -> Advance:
     n, m = e.n, len(kernels["levels"][1])
     width = n + 1 + m
     system, pressed, ways, levels = (flat[name] for name in ("system", "pressed", "ways", "levels"))
-    move = _move(flat, dt)
+    rates = flat.get("rates")
+
+    def move(q: State, u: Sequence[float]) -> State:
+        if rates is None:  # a free body
+            return (*(x + dt * y for x, y in zip(q[:3], u, strict=False)), *_turned(q[3:7], u[3:], dt))
+        half = [x + 0.5 * dt * r for x, r in zip(q, rates((*q, *u)), strict=True)]
+        return tuple(x + dt * r for x, r in zip(q, rates((*half, *u)), strict=True))
+
     bounded, within = _account(flat, move, dt), limits(model.mechanism)
 
     def hold(state: State, u: list[float], Z: list[list[float]]) -> list[float]:
@@ -337,19 +344,6 @@ def _account(flat: dict[str, _Function], move: _Move, dt: float) -> _Bounded:
         return there, u
 
     return bounded
-
-
-def _move(flat: dict[str, _Function], dt: float) -> _Move:
-    """How a step moves the positions."""
-    rates = flat.get("rates")
-
-    def move(q: State, u: Sequence[float]) -> State:
-        if rates is None:  # a free body
-            return (*(x + dt * y for x, y in zip(q[:3], u, strict=False)), *_turned(q[3:7], u[3:], dt))
-        half = [x + 0.5 * dt * r for x, r in zip(q, rates((*q, *u)), strict=True)]
-        return tuple(x + dt * r for x, r in zip(q, rates((*half, *u)), strict=True))
-
-    return move
 
 
 def has_quaternion(model: Model) -> bool:

@@ -129,10 +129,9 @@ def _sweep(session: Session, shut: float, widest: float, one_way: bool) -> list[
 def _slow_openings(rng: np.random.Generator, seconds: float, widest: float) -> list[Phase]:
     each = seconds / max(1, round(seconds / 13.0))
     pushed = max(0.5 * each, each - _LET_GO_S)
-    close, phases = Phase(each - pushed, None, recorded=False), list[Phase]()
-    for _ in range(round(seconds / each)):
-        phases += [Phase(pushed, widest - math.radians(float(rng.uniform(4, 10))), 0.95 * pushed), close]
-    return phases
+    close = Phase(each - pushed, None, recorded=False)
+    ends = (widest - math.radians(float(rng.uniform(4, 10))) for _ in range(round(seconds / each)))
+    return [phase for end in ends for phase in (Phase(pushed, end, 0.95 * pushed), close)]
 
 
 _CYCLE = ("let go", "swing", "shake", "slam", "swing", "shake", "shut", "swing", "shake", "swing")
@@ -366,8 +365,13 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     rng = np.random.default_rng([twin.seed, 21])
     stepper, out, wrench = Stepper(twin.whole, dt), [0.0] * 3, [0.0] * 6
     K, D, most, tanh = twin.stiffness, twin.damping, _STRONGEST, math.tanh
-    _settle(stepper, dt, stop_at(twin.model, FRAME))
-    learned = _learned(twin)
+    shut, widest = (stop_at(twin.model, name) for name in (FRAME, WIDEST))
+    stepper.reset((shut, 0.0))
+    for _ in range(round(1.5 / dt)):  # the spring presses the door onto its frame, where it rests
+        stepper.step(wrench, out)
+    stepper.reset((out[0], 0.0))
+    places = np.linspace(shut, widest, 100)  # where no stop is pressed
+    learned = places, 0.8 * twin.model.along(places)  # people know most of the torque that holds the door there
     q, v = stepper.state.tolist()
     aim, held = q, False
     rows: list[tuple[float, float, float, float, float]] = []
@@ -453,21 +457,6 @@ def person_wrench(twin: DoorTwin, truth: DoorTruth, times_s: FloatArray) -> Floa
     return np.array([np.interp(times_s, t, moved[:, i]) for i in range(6)]).T
 
 
-def _settle(stepper: Stepper, dt: float, shut: float) -> None:
-    """Let the spring press the door onto its frame, and rest."""
-    out = [0.0] * 3
-    stepper.reset((shut, 0.0))
-    for _ in range(round(1.5 / dt)):
-        stepper.step((0.0,) * 6, out)
-    stepper.reset((out[0], 0.0))
-
-
-def _learned(twin: DoorTwin) -> tuple[FloatArray, FloatArray]:
-    """Angles (rad) and most of the torque that holds the door there (N m), which people learn."""
-    angle = np.linspace(stop_at(twin.model, FRAME), stop_at(twin.model, WIDEST), 100)  # where no stop is pressed
-    return angle, 0.8 * twin.model.along(angle)
-
-
 SUBJECT = "WB Sys Redo"
 MARKERS = tuple(f"WB_{part}{i}" for part in ("Door", "Frame") for i in range(1, 11))
 """In file order (FORMATS, Motion capture)."""
@@ -539,19 +528,6 @@ def door_recordings(
 
     clocks = twin.imu, twin.load_cell
     cell, imu, zeros, _ = tools.record(rng, [slow], twin.instruments, clocks, twin.session.duration_s, motion, wrench)
-    return *_marker_recordings(rng, twin, truth), cell, imu, _truth(twin, truth, zeros[0])
-
-
-def write_door_twin(folder: Path, twin: DoorTwin) -> Path:
-    """Recordings, handle/ with the handle's own experiment, body.yaml, truth.json; returns body.yaml."""
-    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin))
-    write_handle_twin(folder / "handle", seed=twin.seed)
-    files = {"Trajectories.csv": markers, "Static.csv": static, "wrench.mat": cell, "imu.csv": imu}
-    return tools.write_twin(folder, files, truth, "body.yaml", "door", _experiment(twin), g=twin.gravity)
-
-
-def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording]:
-    """What the cameras store of the session, and of the shut door before it."""
     t = np.arange(round(twin.session.duration_s * tools.CAPTURE_HZ)) / tools.CAPTURE_HZ
     points = markers_in_capture(twin, truth.at("angle", t))
     points += twin.noise_m * rng.normal(size=points.shape)
@@ -564,14 +540,21 @@ def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTrut
     centre = still.mean(axis=(0, 1))
     still = (still - centre) @ knocked.T + centre + rng.normal(0, 0.01, 3)
     still = np.asarray(still + twin.noise_m * rng.normal(size=still.shape), dtype=float)
-    times = t, t[: len(still)]
-    session, shut = (tools.marker_recording(*x, SUBJECT, MARKERS) for x in zip(times, (points, still), strict=True))
-    return session, shut
+    session = tools.marker_recording(t, points, SUBJECT, MARKERS)
+    shut = tools.marker_recording(t[: len(still)], still, SUBJECT, MARKERS)
+    return session, shut, cell, imu, _truth(twin, truth, zeros[0])
+
+
+def write_door_twin(folder: Path, twin: DoorTwin) -> Path:
+    """Recordings, handle/ with the handle's own experiment, body.yaml, truth.json; returns body.yaml."""
+    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin))
+    write_handle_twin(folder / "handle", seed=twin.seed)
+    files = {"Trajectories.csv": markers, "Static.csv": static, "wrench.mat": cell, "imu.csv": imu}
+    return tools.write_twin(folder, files, truth, "body.yaml", "door", _experiment(twin), g=twin.gravity)
 
 
 def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]:
-    model = twin.model
-    stops = (FRAME, WIDEST)
+    model, ends = twin.model, (truth.angle[0], truth.angle.min(), truth.angle.max())
     free = replace(model, elements=tuple(e for e in model.elements if e.stops is None), values={})
     linkage = model.to_dict()["mechanism"]["linkage"]
     return {
@@ -584,12 +567,8 @@ def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]
         "sensor": {"R_hinge_sensor": twin.R_body_sensor[0].tolist(), "r_hinge_sensor": twin.r_body_sensor[0].tolist()},
         "clocks": tools.clocks_truth(imu=twin.imu, wrench=twin.load_cell),
         "preload": zero.tolist(),
-        "angle": {
-            "first_rad": float(truth.angle[0]),
-            "smallest_rad": float(truth.angle.min()),
-            "largest_rad": float(truth.angle.max()),
-        },
-        "stops": {name: {"at_rad": stop_at(model, name), "k": model.values[f"{name}_k"]} for name in stops},
+        "angle": dict(zip(("first_rad", "smallest_rad", "largest_rad"), map(float, ends), strict=True)),
+        "stops": {name: {"at_rad": stop_at(model, name), "k": model.values[f"{name}_k"]} for name in (FRAME, WIDEST)},
         "R_capture_hinge": twin.R_capture_hinge.tolist(),
         "r_capture_hinge": twin.r_capture_hinge.tolist(),
         "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),

@@ -25,6 +25,8 @@ from palpate.recording import Recording
 from palpate.twin import instruments as tools
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock, Instruments, handle_wrench
 
+_RISE_S = 0.6
+
 
 class Series(NamedTuple):
     """Coordinates in time, each (coordinates, samples): values, first and second derivatives."""
@@ -62,14 +64,13 @@ class HandMotion:
     begin_s: float
     end_s: float
     gravity: float
-    rise_s: float = 0.6
 
     def coordinates(self, t: FloatArray) -> Series:
         """Values, first and second derivatives of roll, pitch, yaw, x, y, z: three times (6, samples)."""
-        rising, falling = np.tanh((t - self.begin_s) / self.rise_s), np.tanh((self.end_s - t) / self.rise_s)
-        slope, fall = (1 - rising**2) / (2 * self.rise_s), -(1 - falling**2) / (2 * self.rise_s)
-        up = Series((1 + rising) / 2, slope, -2 * rising * slope / self.rise_s)
-        down = Series((1 + falling) / 2, fall, 2 * falling * fall / self.rise_s)
+        rising, falling = np.tanh((t - self.begin_s) / _RISE_S), np.tanh((self.end_s - t) / _RISE_S)
+        slope, fall = (1 - rising**2) / (2 * _RISE_S), -(1 - falling**2) / (2 * _RISE_S)
+        up = Series((1 + rising) / 2, slope, -2 * rising * slope / _RISE_S)
+        down = Series((1 + falling) / 2, fall, 2 * falling * fall / _RISE_S)
         return product(product(up, down), sines(t, self.amplitude, self.frequency, self.phase))
 
     def motion(self, t: FloatArray) -> Motion:
@@ -195,8 +196,6 @@ def off_by(rng: np.random.Generator, phi: FloatArray, spread: float, *, mass_kno
 # --- seen by a motion-capture system ----------------------------------------------------------------------------------
 
 SUBJECT = "Handle"
-
-
 _NOISE_M, _HIDDEN, _MOVED_M = 3e-4, 0.05, 7e-3
 """Of the cameras; the share of marker samples that they miss; how far a marker is moved on the body."""
 _USUAL = Instruments()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -171,15 +171,6 @@ _ROWS = {"f_x": 0, "n_x": 3, "n_y": 4, "n_z": 5}
 """Rows of the mechanism in a wrench at the contact."""
 
 
-class Push(NamedTuple):
-    """What the hands do at given times."""
-
-    sides: FloatArray
-    """(sensors, samples, 6) of each in axes of B, about its sensor's origin: what reaches the body through it."""
-    holding: FloatArray
-    """(samples,) 1 where the hands do everything, less where the feet help, 0 where nobody holds on."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Build:
     """How objects that roll differ: sensors, markers (counted from 1) and how people move them (builds.yaml)."""
@@ -249,8 +240,10 @@ class RollingTwin(tools.BodyTwin):
         return self.model.mechanism.motion(t, *self.course(t))
 
 
-def pushes(twin: RollingTwin, t: FloatArray) -> Push:
-    """What the hands pass to the body at true times t (s), so that it moves as it does."""
+def pushes(twin: RollingTwin, t: FloatArray) -> FloatArray:
+    """What the hands pass to the body at true times t (s), so that it moves as it does: (sensors, samples, 6) of each
+    in axes of B, about its sensor's origin.
+    """
     total, against = np.zeros((len(t), 6)), np.random.default_rng([twin.seed, 3])
     needed = dict(zip((row.name for row in twin.model.mechanism.rows), _needed(twin, t), strict=True))
     for name, i in _ROWS.items():
@@ -263,7 +256,7 @@ def pushes(twin: RollingTwin, t: FloatArray) -> Push:
         force, moment = (np.einsum("nji,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:]))
         arm = twin.r_body_grip[i] - twin.r_body_sensor[i]
         at_sensors[i] = np.hstack([force, moment + np.cross(arm, force)])
-    return Push(at_sensors, _holding(twin.wheeling, t))
+    return at_sensors
 
 
 def _needed(twin: RollingTwin, t: FloatArray) -> list[FloatArray]:
@@ -314,8 +307,10 @@ def _shared(twin: RollingTwin, R: FloatArray, total: FloatArray, t: FloatArray) 
     return hands
 
 
-def _holding(wheeling: Wheeling, t: FloatArray) -> FloatArray:
-    """1 while the feet are in the air; the hands come 0.6 s before and go 0.6 s after, or hold on for a short rest."""
+def holding(wheeling: Wheeling, t: FloatArray) -> FloatArray:
+    """(samples,) 1 where the hands do everything, while the feet are in the air; less where the feet help: the hands
+    come 0.6 s before and go 0.6 s after, or hold on for a short rest; 0 where nobody holds on.
+    """
     away_s, come_s = 0.2, 0.6
     share = np.zeros_like(t)
     for begin, end in wheeling.lifted:
@@ -348,7 +343,14 @@ def rolling_recordings(twin: RollingTwin) -> tuple[Recording, Recording, Recordi
         lambda t: twin.sensor_motion(twin.moved(t)),
         lambda t: _wrenches(twin, t),
     )
-    return _markers(rng, twin), cells, imu, _truth(twin, zeros)
+    t = np.arange(round(twin.duration_s * tools.CAPTURE_HZ)) / tools.CAPTURE_HZ
+    points, build = markers_in_capture(twin, t), twin.build
+    points += twin.noise_m * rng.normal(size=points.shape)
+    modules = [i - 1 for numbers in build.sensors for i in numbers]
+    others = [i for i in range(len(build.drawn)) if i not in modules]
+    for markers, share in zip((others, modules), twin.hidden, strict=True):
+        tools.hide(rng, points, markers, share)
+    return tools.marker_recording(t, points, build.subject, build.names()), cells, imu, _truth(twin, zeros)
 
 
 def write_rolling_twin(folder: Path, twin: RollingTwin, *, handle: bool = True) -> Path:
@@ -366,23 +368,11 @@ def _wrenches(twin: RollingTwin, true_s: FloatArray) -> list[FloatArray]:
     Where nobody holds on that is -A phi alone, and the feet carry the rest.
     """
     hands, body = pushes(twin, true_s), twin.moved(true_s)
-    held, wrenches = hands.holding[:, None], list[FloatArray]()
+    held, wrenches = holding(twin.wheeling, true_s)[:, None], list[FloatArray]()
     for i, R in enumerate(twin.R_body_sensor):
-        passed = np.hstack([hands.sides[i, :, :3] @ R, hands.sides[i, :, 3:] @ R])
+        passed = np.hstack([hands[i, :, :3] @ R, hands[i, :, 3:] @ R])
         wrenches.append(held * passed - (1 - held) * tools.handle_wrench(twin.sensor_motion(body, i), twin.phi))
     return wrenches
-
-
-def _markers(rng: np.random.Generator, twin: RollingTwin) -> Recording:
-    t = np.arange(round(twin.duration_s * tools.CAPTURE_HZ)) / tools.CAPTURE_HZ
-    points = markers_in_capture(twin, t)
-    points += twin.noise_m * rng.normal(size=points.shape)
-    build = twin.build
-    modules = [i - 1 for numbers in build.sensors for i in numbers]
-    others = [i for i in range(len(build.drawn)) if i not in modules]
-    for markers, share in zip((others, modules), twin.hidden, strict=True):
-        tools.hide(rng, points, markers, share)
-    return tools.marker_recording(t, points, build.subject, build.names())
 
 
 def _experiment(twin: RollingTwin) -> dict[str, Any]:
@@ -641,12 +631,6 @@ def _feet(radius: float, standing: float, back: float, half: float) -> FloatArra
 _HUB_M = 0.03
 
 
-def typical_truck() -> Model:
-    """A hand truck of steel tubes with a crate of bottles."""
-    load = (30.0, [-0.16, 0.26, 0.01], solid_box(30.0, [0.32, 0.50, 0.40]))
-    return _truck((1.6, 4.5, 3.0), load, 0.125, 0.45, (np.radians(88.0), 0.24, 0.20), (0.20, 0.60, 0.75, 1.2))
-
-
 def random_truck(rng: np.random.Generator) -> Model:
     """Tubes, plate, two wheels and a load that was put on by hand: 25 to 70 kg."""
     R, track = (float(f"{v:.4f}") for v in (rng.uniform(0.10, 0.15), rng.uniform(0.40, 0.52)))
@@ -726,8 +710,10 @@ def hand_truck_twin(
     build: one load cell behind a bar that both hands hold, or one for each hand.
     """
     rng = np.random.default_rng([seed or 0, 50])
-    truck = typical_truck() if seed is None else random_truck(rng)
-    return _dressed(rng, truck, build, seed or 0, segments)
+    # a hand truck of steel tubes with a crate of bottles
+    crate, friction = (30.0, [-0.16, 0.26, 0.01], solid_box(30.0, [0.32, 0.50, 0.40])), (0.20, 0.60, 0.75, 1.2)
+    typical = _truck((1.6, 4.5, 3.0), crate, 0.125, 0.45, (np.radians(88.0), 0.24, 0.20), friction)
+    return _dressed(rng, typical if seed is None else random_truck(rng), build, seed or 0, segments)
 
 
 def _dressed(rng: np.random.Generator, model: Model, build: Build, seed: int, segments: Spans | None) -> RollingTwin:
