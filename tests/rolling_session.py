@@ -85,7 +85,7 @@ def at_contact(twin: RollingTwin, t: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """(samples, 6) of both hands and of the ground, in axes of the contact frame about its origin."""
     k = kinematics(twin.wheeling.path(t), twin.wheel.radius)
     hands = np.zeros((len(t), 6))
-    for wrench, place in zip(pushes(twin, t).sides, twin.r_body_sensor, strict=True):
+    for wrench, place in zip(pushes(twin, t), twin.r_body_sensor, strict=True):
         force, moment = (np.einsum("nij,nj->ni", k.R_contact_body, w) for w in (wrench[:, :3], wrench[:, 3:]))
         arm = k.R_contact_body @ place + [0.0, 0.0, twin.wheel.radius]
         hands += np.hstack([force, moment + np.cross(arm, force)])

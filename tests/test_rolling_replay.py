@@ -58,7 +58,7 @@ def fit(twin: RollingTwin) -> Fit:
     turned, middle = R @ exp_rotation(np.array([1.1e-4, 2.1e-4, 1.2e-4]) * rng.normal(size=r.shape)), [-0.15, 0.6, 0.0]
     poses = Poses(times, turned, r + (R - turned) @ middle + 6e-5 * rng.normal(size=r.shape))
     measured = []
-    for own, turn in zip(pushes(twin, times).sides, twin.R_body_sensor, strict=True):
+    for own, turn in zip(pushes(twin, times), twin.R_body_sensor, strict=True):
         w = np.hstack([own[:, :3] @ turn, own[:, 3:] @ turn])
         measured.append(w + rng.normal(size=w.shape) * np.repeat([0.05, 0.0015], 3))
     none = Even(times, np.zeros((len(times), 6)), (), 0.0, np.arange(0))

@@ -165,7 +165,7 @@ def test_feet_stand_or_are_clear_and_nothing_leans(twin: RollingTwin) -> None:
     assert np.abs(R[:, 2, 2]).max() < 1e-12
     done = pushes(twin, t)
     assert at_contact(twin, t)[1][~stands, 2].min() > 20
-    assert np.abs(done.sides[:, inside, :3]).max() < 700
+    assert np.abs(done[:, inside, :3]).max() < 700
     apart = np.linalg.norm(twin.places[:, None] - twin.places, axis=2) + np.eye(len(twin.places))
     assert apart.min() > 0.02
 

@@ -68,8 +68,10 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     Y = _evaluate(element, f, (_SAMPLES,))
     if not np.isfinite(Y).all():
         _fail(element, "a column is not finite for an ordinary motion")
-    _check_linearity(element, np.array([np.broadcast_to(x, _SAMPLES) for x in f]), Y)
-
+    T, each = column_coefficients(element, len(f)), np.array([np.broadcast_to(x, _SAMPLES) for x in f])
+    if not np.allclose(np.einsum("rfp,fn->rpn", T, each), Y, rtol=1e-12, atol=1e-12):
+        reason = "columns() is not linear in the features with constant coefficients; move the rest into features()"
+        _fail(element, reason)
     for i in (0, 1):
         at = _kinematics(element, [float(c[i]) for c in columns])
         _compare(element, "floats", _evaluate(element, _features(element, at, z, FLOATS, "floats")), Y[:, :, i])
@@ -110,13 +112,6 @@ def _on_symbols(element: Element, values: list[float], z: dict[str, float]) -> l
         _fail(element, f"{error}; use only + - * / and the functions of fn", error)
     except Exception as error:
         _fail(element, f"it cannot be evaluated ({type(error).__name__}: {error})", error)
-
-
-def _check_linearity(element: Element, f: FloatArray, Y: FloatArray) -> None:
-    T = column_coefficients(element, len(f))
-    if not np.allclose(np.einsum("rfp,fn->rpn", T, f), Y, rtol=1e-12, atol=1e-12):
-        reason = "columns() is not linear in the features with constant coefficients; move the rest into features()"
-        _fail(element, reason)
 
 
 def _check_units(

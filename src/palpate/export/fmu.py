@@ -110,12 +110,6 @@ def _description(source: CSource, guid: str, dt: float, about: Sequence[str], le
         powers = {**dict(zip(("kg", "m", "s"), unit.dimension, strict=True)), "rad": unit.angle}
         given = {key: str(int(power)) for key, power in powers.items() if power}
         ET.SubElement(ET.SubElement(place, "Unit", name=name), "BaseUnit", given)
-    _variables(root, source)
-    ET.indent(root, " ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def _variables(root: ET.Element, source: CSource) -> None:
     place, structure = (next(root.iter(tag)) for tag in ("ModelVariables", "ModelStructure"))
     parameters = [x._replace(name=f"parameters.{x.name}") for x in source.parameters]
     met = f"what the steps have met, the highest that applies: {_STATUSES}"
@@ -142,3 +136,5 @@ def _variables(root: ET.Element, source: CSource) -> None:
         unknowns = ET.SubElement(structure, section)
         for i in (*range(start, last), len(place)):
             ET.SubElement(unknowns, "Unknown", index=str(i))
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

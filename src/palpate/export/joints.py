@@ -12,7 +12,7 @@ import numpy as np
 from palpate.errors import PalpateError
 from palpate.export.common import Part, known_phi, names_of, parts_of, total_phi
 from palpate.mechanisms import Mechanism
-from palpate.mechanisms.mechanism import Joint
+from palpate.mechanisms.mechanism import Joint, Wheel
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import ARRAYS
@@ -327,14 +327,12 @@ class WheelBody(NamedTuple):
     phi: FloatArray
 
 
-def wheels_of(model: Model) -> tuple[FloatArray, list[WheelBody], list[str]]:
+def wheels_of(model: Model, wheel: Wheel) -> tuple[FloatArray, list[WheelBody], list[str]]:
     """phi of the body without its wheels, the wheels, and what is made up about them.
 
     The model's ten hold the wheel with its mass and inertia across the axle, Izz without that of its spin.
     """
-    wheel, phi, made_up = model.mechanism.wheel, known_phi(model), list[str]()
-    assert wheel is not None
-    half = 0.5 * wheel.track
+    phi, made_up, half = known_phi(model), list[str](), 0.5 * wheel.track
     places = {"wheel_left": half, "wheel_right": -half} if half > 0 else {"wheel": 0.0}
     known = spin_inertia(parts_of(model))
     spin = (known or _LIGHT * float(phi[0]) * wheel.radius**2) / len(places)

@@ -24,7 +24,7 @@ from numpy.polynomial import Polynomial
 from palpate.export import common, joints
 from palpate.export.common import Files, Part, axis_text, child, names_of, numbers
 from palpate.export.joints import FAR, FASTEST, STEP, Curves, OneJoint, Stops, WheelBody
-from palpate.mechanisms import Mechanism
+from palpate.mechanisms.mechanism import Wheel
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.motion import Coordinate, Kinematics, quaternion_from_rotation
@@ -90,7 +90,7 @@ def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
     option = child(root, "option", {"timestep": repr(STEP), "integrator": "implicitfast"})
     file = _File(root, child(root, "worldbody"), left_out)
     if mechanism.wheel is not None:
-        usage = _rolling(file, option, bare)
+        usage = _rolling(file, option, bare, mechanism.wheel)
     elif mechanism.main is not None:
         usage = _one_joint(file, bare, joints.one_joint(bare, mass))
     else:
@@ -279,10 +279,9 @@ def _limits(file: _File, stops: Stops, joint: str, inertia: float, unit: str) ->
     return {"range": numbers([low, high]), **soft}
 
 
-def _rolling(file: _File, option: ElementTree.Element, model: Model) -> str:
+def _rolling(file: _File, option: ElementTree.Element, model: Model, wheel: Wheel) -> str:
     """Fill the file; -> what qpos is."""
-    mechanism, parts, wheel = model.mechanism, common.parts_of(model), model.mechanism.wheel
-    assert wheel is not None
+    mechanism, parts = model.mechanism, common.parts_of(model)
     planar, feet = wheel.moves == "planar", [p for p in parts if p.element.ground and p.element.contact]
     if not planar or feet:
         option.attrib.update({"cone": "elliptic", "impratio": "100"})
@@ -301,7 +300,7 @@ def _rolling(file: _File, option: ElementTree.Element, model: Model) -> str:
         if spin := joints.spin_inertia(parts):
             chain["x"].set("armature", numbers(spin / wheel.radius**2))
     else:
-        phi, wheels, made_up = joints.wheels_of(model)
+        phi, wheels, made_up = joints.wheels_of(model, wheel)
         slip = f"rolling without slip: as far as a friction of {_GRIP:g} on soft ground holds"
         file.left_out.extend([*made_up, slip])
     _fill(body, phi)
@@ -313,7 +312,7 @@ def _rolling(file: _File, option: ElementTree.Element, model: Model) -> str:
         child(inner, "geom", {**shape, "condim": "3", "friction": f"{_GRIP!r} 0 0", **_SOFT_GROUND})
     _add_feet(file, body, wheel.feet, parts)
     lightest = min((float(w.phi[9]) for w in wheels), default=float(phi[0]) * wheel.radius**2)
-    _add_laws(file, chain, mechanism, parts, lightest)
+    _add_laws(file, chain, wheel, parts, lightest)
     if feet:
         stand = dict(zip(mechanism.state, rest(model), strict=True))
         places = [*(stand.get(name, 0.0) for name in chain), *(0.0 for _ in wheels)]
@@ -344,10 +343,8 @@ def _add_feet(file: _File, body: ElementTree.Element, places: Sequence[Sequence[
         file.left_out.append(f"{names_of(rubbing)}: friction ahead and aside apart; a cone with their mean instead")
 
 
-def _sums(mechanism: Mechanism) -> dict[str, tuple[dict[str, float], str]]:
+def _sums(wheel: Wheel) -> dict[str, tuple[dict[str, float], str]]:
     """Each coordinate of what rolls as a sum over joints, and what that sum leaves out of it."""
-    wheel = mechanism.wheel
-    assert wheel is not None
     single = {coordinate: ({joint: 1.0}, "") for coordinate, joint in _POSITIONS.items()}
     if wheel.moves == "planar":
         R = wheel.radius
@@ -366,10 +363,10 @@ def _sums(mechanism: Mechanism) -> dict[str, tuple[dict[str, float], str]]:
 
 
 def _add_laws(
-    file: _File, chain: Mapping[str, ElementTree.Element], mechanism: Mechanism, parts: list[Part], lightest: float
+    file: _File, chain: Mapping[str, ElementTree.Element], wheel: Wheel, parts: list[Part], lightest: float
 ) -> None:
     """Friction and damping along a coordinate as a tendon, springs as a joint's; `lightest`: kg m2 of a wheel."""
-    sums, left_out = _sums(mechanism), file.left_out
+    sums, left_out = _sums(wheel), file.left_out
     others = [p for p in parts if p.phi is None and not p.element.spin and not p.element.ground]
     lost = [p for p in others if not _can_say(p, sums, chain)]
     left_out += [f"{p.name} ({p.element.type} on {p.element.acts_on}): MJCF cannot express it here" for p in lost]

@@ -10,6 +10,7 @@ import numpy as np
 from palpate.export import common, joints
 from palpate.export.common import Files, Part, axis_text, child, numbers
 from palpate.export.joints import FAR, OneJoint
+from palpate.mechanisms.mechanism import Wheel
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent
@@ -35,7 +36,7 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
     child(extension, "option", {"gravity": numbers([0.0, 0.0, -mechanism.gravity])})
     child(root, "link", {"name": "world"})
     if mechanism.wheel is not None:
-        usage = (_planar if mechanism.wheel.moves == "planar" else _rolling)(root, bare, left_out)
+        usage = (_planar if mechanism.wheel.moves == "planar" else _rolling)(root, bare, mechanism.wheel, left_out)
     elif mechanism.main is not None:
         usage = _one_joint(root, bare, joints.one_joint(bare, mass), left_out)
     else:
@@ -82,10 +83,9 @@ def _one_joint(root: ElementTree.Element, model: Model, one: OneJoint, left_out:
     return f"The joint {name!r} is {one.usage}"
 
 
-def _planar(root: ElementTree.Element, model: Model, left_out: list[str]) -> str:
+def _planar(root: ElementTree.Element, model: Model, wheel: Wheel, left_out: list[str]) -> str:
     """What rolls ahead and pitches: a carriage that slides, and the body that turns on it."""
-    wheel, parts, body = model.mechanism.wheel, common.parts_of(model), common.body_name(model)
-    assert wheel is not None
+    parts, body = common.parts_of(model), common.body_name(model)
     R, phi, spin = wheel.radius, common.known_phi(model), joints.spin_inertia(parts)
     moved = spin / R**2 or _CARRIAGE * float(phi[0])
     if not spin:
@@ -101,11 +101,10 @@ def _planar(root: ElementTree.Element, model: Model, left_out: list[str]) -> str
     return "Joints: x (ahead, m) and pitch (rad), as palpate's state."
 
 
-def _rolling(root: ElementTree.Element, model: Model, left_out: list[str]) -> str:
+def _rolling(root: ElementTree.Element, model: Model, wheel: Wheel, left_out: list[str]) -> str:
     """What rolls on the ground: a body that floats, with wheels in their bearings."""
-    wheel, parts, body = model.mechanism.wheel, common.parts_of(model), common.body_name(model)
-    assert wheel is not None
-    phi, wheels, lost = joints.wheels_of(model)
+    parts, body = common.parts_of(model), common.body_name(model)
+    phi, wheels, lost = joints.wheels_of(model, wheel)
     _link(root, body, phi)
     _joint(root, "free", "floating", ("world", body))
     for one in wheels:

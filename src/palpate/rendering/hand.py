@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -217,7 +217,7 @@ class Hand:
 
     def __post_init__(self) -> None:
         """Refuse a hand that is none."""
-        for name, value in (("mass", self.mass), ("damping", self.damping), ("stiffness", self.stiffness)):
+        for name, value in asdict(self).items():
             if not (math.isfinite(value) and value >= 0):
                 raise PalpateError(f"hand: its {name} must be a number of at least 0, not {value!r}")
 

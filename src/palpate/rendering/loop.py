@@ -46,7 +46,6 @@ class Robot:
 
     sensor: LoopSensor = field(default_factory=LoopSensor)
     inner: Inner = field(default_factory=Inner)
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +156,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     arm = Arm(moving(intention.middle, still), grip, hand.mass, robot.inner, dt)
     target = moving([*intention.start, *still], still).at(grip.place)
     arm.reset(target.R, target.p, intention.holds)
-    reading = Reading(robot.sensor, dt, np.random.default_rng(robot.seed))
+    reading = Reading(robot.sensor, dt, np.random.default_rng(0))
     stops, ended = 0, ""
     rows: _Rows = []
     for i in range(len(intention.times_s) - 1):
@@ -177,10 +176,10 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     return replace(_trace(model, grip, hand, intention, rows), ended=ended, counts=counts)
 
 
-def compare_traces(robot: Trace, true: Trace, *, after_s: float = 0.5) -> Comparison:
-    """Forces and motion of both; the first `after_s` seconds, in which the hand takes hold, are left out."""
+def compare_traces(robot: Trace, true: Trace) -> Comparison:
+    """Forces and motion of both; the first half second, in which the hand takes hold, is left out."""
     count = min(len(robot.times_s), len(true.times_s))
-    part = slice(min(int(np.searchsorted(true.times_s, after_s)), count - 1), count)
+    part = slice(min(int(np.searchsorted(true.times_s, 0.5)), count - 1), count)
     pairs = ((robot.force[part], true.force[part]), (robot.way[part], true.way[part]))
     differences = (Difference(rms(ours - real, axis=0), np.ptp(real, axis=0)) for ours, real in pairs)
     return Comparison(true.ways, *differences, stable=robot.stable)
@@ -252,14 +251,9 @@ class Trial:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before the numbers."""
-        remarks: list[str] = []
-        if self.same:
-            remarks.append(
-                "no --truth is given: the model is compared with itself, which judges the robot, not the model"
-            )
-        if not model_of(self.model):
-            remarks.append("the model does not say what it describes (about: model_of): taken to be the body alone")
-        return tuple(remarks)
+        itself = "no --truth is given: the model is compared with itself, which judges the robot, not the model"
+        unsaid = "the model does not say what it describes (about: model_of): taken to be the body alone"
+        return (itself,) * self.same + (unsaid,) * (not model_of(self.model))
 
     def apparent(self) -> list[tuple[float, complex, complex]]:
         """Hz, kg of the true object, kg of the robot: force over acceleration at each frequency of the intention."""
@@ -278,10 +272,7 @@ class Trial:
             }
             for i, way in enumerate(c.ways)
         ]
-        wrong = None
-        if self.wrong is not None:
-            percent = self.wrong.force.percent.tolist()
-            wrong = {"part": s.wrong, "force_percent": percent, "passed": self.wrong.passed}
+        off = self.wrong
         return {
             "palpate_loop": 1,
             "model": self.model.name,
@@ -304,7 +295,7 @@ class Trial:
             "stable": c.stable,
             "ended": self.robot.ended,
             "steps": {"all": len(self.robot.times_s), **dict(self.robot.counts)},
-            "wrong": wrong,
+            "wrong": off and {"part": s.wrong, "force_percent": off.force.percent.tolist(), "passed": off.passed},
             "apparent_inertia": [
                 {"hz": f, "true_kg": finite(abs(a)), "robot_kg": finite(abs(b))} for f, a, b in self.apparent()
             ],
@@ -319,7 +310,7 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     check_pairing(model)
     if not (math.isfinite(setup.seconds) and 3.0 <= setup.seconds <= 600.0):
         raise PalpateError(f"a trial takes 3 to 600 s, not {setup.seconds!r}")
-    true_model = model if truth is None else truth
+    true_model, same, wrong = model if truth is None else truth, truth is None, None
     if true_model.mechanism.state != model.mechanism.state:
         raise PalpateError(f"{true_model.name!r} moves in another way than {model.name!r}: they cannot be compared")
     grip, hand = hands.grip_of(model, setup.radius), setup.hand
@@ -327,12 +318,10 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     true = run_true(true_model, grip, hand, intention)
     intention = intention if truth is None else hands.on_object(intention, model, grip)
     robot = run_robot(model, grip, hand, intention, setup.robot)
-    wrong = None
     if setup.wrong:
         wrong = compare_traces(run_robot(wrong_by(model, setup.wrong), grip, hand, intention, setup.robot), true)
     line = loop_line(model, grip, hand, intention, setup.robot)
     felt, grid = compare_traces(robot, true), stability_map(line, DELAYS_S, STIFFNESSES)
-    same = truth is None
     return Trial(model, same, setup, grip, intention, true, robot, felt, wrong, line, grid, limits_of(line))
 
 

@@ -76,8 +76,7 @@ def write_audit_page(path: Path, report: Passivity) -> None:
 
 
 def _motion(trial: Trial, i: int, way: str) -> Figure | None:
-    count = min(len(trial.true.times_s), len(trial.robot.times_s))
-    true, robot = trial.true, trial.robot
+    true, robot, count = trial.true, trial.robot, min(len(trial.true.times_s), len(trial.robot.times_s))
     force, rendered, place, went = (x[:count, i] for x in (true.force, robot.force, true.way, robot.way))
     rows = {"force, N": {"true object": force, "robot": rendered}, "difference, N": {"robot - true": rendered - force}}
     rows |= {"way, mm": {"true object": 1e3 * place, "robot": 1e3 * went}}

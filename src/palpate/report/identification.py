@@ -188,12 +188,6 @@ def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:
     yield fit_plots.damping_curve(data)
 
 
-def _excitation(data: Data, view: View | None) -> Iterable[Block | None]:
-    if view is not None and view.main is not None:
-        return fit_plots.travel(view, view.main)
-    return (fit_plots.excitation(data),)
-
-
 def _markers(_: Data, view: View) -> Iterator[Block | None]:
     if view.body is not None:
         yield Words(inspection.body_line(view.body))
@@ -262,7 +256,10 @@ SECTIONS: Sections = {
     "clocks": _of_data("Clocks", _clocks),
     "markers": _of_view("Markers", _markers),
     "frames": _of_view("Frames and wrenches", lambda _, v: (fit_plots.scene(v.scene) if v.scene else None,)),
-    "excitation": _of_data("Excitation", _excitation),
+    "excitation": _of_data(
+        "Excitation",
+        lambda data, view: fit_plots.travel(view, view.main) if view and view.main else (fit_plots.excitation(data),),
+    ),
     "origin": _of_data("Origin", _origin),
 }
 """Name -> what makes the section, in the order of the page."""

@@ -172,6 +172,14 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
     shown = [section for section in sections if section.blocks]
     figures = [figure for section in shown for figure in figures_in(section.blocks)]
     places = {id(figure): f"figure-{i + 1}" for i, figure in enumerate(figures)}
+    script = ""
+    if figures:  # plotly.js once; what is folded is drawn when it opens, in print all is light and as wide as the paper
+        library = extra("plotly.offline", "a page with figures").get_plotlyjs()
+        data = {places[id(f)]: {"data": f.data, "layout": f.layout} for f in figures}
+        # a name in a file may hold "</script>"
+        drawn = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+        script = f"<script>window.PlotlyConfig={{MathJaxConfig:'local'}};</script>\n<script>{library}</script>\n"
+        script += f"<script>const figures={drawn};\n{_file('page.js')}</script>"
     text = template.render(
         title=title,
         subtitle=subtitle,
@@ -183,7 +191,7 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
         in_sight=_IN_SIGHT,
         statuses=_STYLES,
         style=markup(_file("page.css")),
-        script=markup(_script(figures, places) if figures else ""),
+        script=markup(script),
         version=version("palpate"),
     )
     return text.lstrip()
@@ -200,17 +208,3 @@ def figures_in(blocks: Sequence[Block]) -> Iterator[Figure]:
             yield block
         elif isinstance(block, Folded):
             yield from figures_in(block.blocks)
-
-
-def _script(figures: Sequence[Figure], places: dict[int, str]) -> str:
-    """plotly.js once, then the figures; those in folded parts are drawn when they open, in print all are light and have
-    the paper's width.
-    """
-    library = extra("plotly.offline", "a page with figures").get_plotlyjs()
-    data = {places[id(f)]: {"data": f.data, "layout": f.layout} for f in figures}
-    # a name in a file may hold "</script>"
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
-    return (
-        f"<script>window.PlotlyConfig={{MathJaxConfig:'local'}};</script>\n<script>{library}</script>\n"
-        f"<script>const figures={text};\n{_file('page.js')}</script>"
-    )
