@@ -10,9 +10,6 @@ import palpate
 from palpate.cli.console import Done, Tell, argument, option
 from palpate.errors import PalpateError
 
-_Given = tuple[str | None, str | None, str | None, float | None]
-"""Format, header of the column of times, their unit, and samples per second, where they are given."""
-
 
 def inspect(
     tell: Tell,
@@ -35,15 +32,28 @@ def inspect(
     if named and len(files) > 1:
         raise PalpateError("an experiment file names its recordings: inspect it alone")
     tell("reading")
+    from palpate.experiment.file.quantities import unit_of_time
     from palpate.experiment.inspection import inspection_data, motion_recording
+    from palpate.recording import FORMATS, load
+    from palpate.recording.formats import recognise
     from palpate.recording.table import write, write_parquet
     from palpate.report.inspection import describe, inspection_text, write_inspection
 
     if named:
         inspection, hints = _inspect_experiment(files[0], tell)
     else:
-        given = (format_, time, time_unit, rate)
-        recordings = [_read(path, given, alone=len(files) == 1) for path in files]
+        times: dict[str, Any] = {} if rate is None else {"rate": rate}
+        if time is not None or time_unit is not None:
+            try:
+                times["time"] = {"column": time or "", "unit": unit_of_time(time_unit or "")}
+            except ValueError as error:
+                raise PalpateError(f"--time-unit: {error}") from None
+        recordings: list[Any] = []
+        for path in files:
+            entry = FORMATS.get(format_ or recognise(path))
+            # one command may show a table, which needs them, and other files, which do not
+            timed = len(files) == 1 or entry is None or "rate" in entry.options
+            recordings.append(load(path, format=format_, **(times if timed else {})))
         tell("aligning and comparing clocks")
         inspection = palpate.inspect_recordings(recordings, ", ".join(path.name for path in files))
         hints = ["--time-unit ms"] * len(recordings)
@@ -80,21 +90,3 @@ def _inspect_experiment(file: Path, tell: Tell) -> tuple[Any, list[str]]:
         return inspect_prepared(title, recordings, prepare_experiment(experiment, tell)), hints
     tell("comparing clocks")
     return palpate.inspect_recordings(recordings, title), hints
-
-
-def _read(path: Path, given: _Given, *, alone: bool) -> Any:
-    from palpate.experiment.file.quantities import unit_of_time
-    from palpate.recording import FORMATS, load
-    from palpate.recording.formats import recognise
-
-    format_, time, time_unit, rate = given
-    options: dict[str, Any] = {} if rate is None else {"rate": rate}
-    if time is not None or time_unit is not None:
-        try:
-            options["time"] = {"column": time or "", "unit": unit_of_time(time_unit or "")}
-        except ValueError as error:
-            raise PalpateError(f"--time-unit: {error}") from None
-    name = format_ or recognise(path)
-    if name in FORMATS and "rate" not in FORMATS[name].options and not alone:
-        options = {}  # one command may show a table, which needs them, and other files, which do not
-    return load(path, format=format_, **options)

@@ -109,8 +109,11 @@ def body_rates(phi: FloatArray, phi_dot: FloatArray, phi_ddot: FloatArray) -> tu
     Stochastic Models 2, 10.86; Sola et al. 2018, arXiv 1812.01537, eq. 143).
     """
     square = (phi**2).sum(axis=-1)
-    _, b, c = _coefficients(square)
-    b_slope, c_slope = _slopes(square)
+    a, b, c = _coefficients(square)
+    near, safe = square < 1, np.where(square < 1, 1.0, square)
+    # (db/dx) / x and (dc/dx) / x of the coefficients b and c
+    b_slope = np.where(near, 2 * _series(square, 2, 1), (a - 2 * b) / safe)
+    c_slope = np.where(near, 2 * _series(square, 3, 1), (b - 3 * c) / safe)
     along = (phi * phi_dot).sum(axis=-1)
     u, u_dot = np.cross(phi, phi_dot), np.cross(phi, phi_ddot)
     twice = np.cross(phi, u)
@@ -176,15 +179,6 @@ def _coefficients(square: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
     b = 0.5 * np.sinc(x / (2 * np.pi)) ** 2
     c = np.where(square < 1, _series(square, 3, 0), (1 - a) / np.where(square < 1, 1.0, square))
     return a, b, c
-
-
-def _slopes(square: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(db/dx) / x and (dc/dx) / x of the coefficients b and c."""
-    a, b, c = _coefficients(square)
-    near, safe = square < 1, np.where(square < 1, 1.0, square)
-    b_slope = np.where(near, 2 * _series(square, 2, 1), (a - 2 * b) / safe)
-    c_slope = np.where(near, 2 * _series(square, 3, 1), (b - 3 * c) / safe)
-    return b_slope, c_slope
 
 
 def _series(square: FloatArray, first: int, derivative: int) -> FloatArray:

@@ -107,8 +107,7 @@ def plan(
     `vigour`: a factor of the speeds. `one_way`: the door is only ever pushed open, slowly; while it closes nothing is
     recorded.
     """
-    phases = [Phase(session.start_s + session.still_s, None)]
-    phases += _sweep(session, shut, widest, one_way)
+    phases = [Phase(session.start_s + session.still_s, None), *_sweep(session, shut, widest, one_way)]
     for _, seconds in session.blocks:
         phases += _slow_openings(rng, seconds, widest) if one_way else _strokes(rng, seconds, shut, widest, vigour)
     return (*phases, Phase(session.tail_s, None, recorded=not one_way))
@@ -139,9 +138,7 @@ _CYCLE = ("let go", "swing", "shake", "slam", "swing", "shake", "shut", "swing",
 
 def _strokes(rng: np.random.Generator, seconds: float, shut: float, widest: float, vigour: float) -> list[Phase]:
     """Strokes at different speeds through all zones, shaking, letting go, hitting the stops: in any order."""
-    phases: list[Phase] = []
-    left, at = seconds, shut
-    todo: list[str] = []
+    phases, todo, left, at = list[Phase](), list[str](), seconds, shut
     while left > 1.0:
         if not todo:
             todo = [str(kind) for kind in rng.permutation(_CYCLE)]
@@ -374,9 +371,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     learned = places, 0.8 * twin.model.along(places)  # people know most of the torque that holds the door there
     q, v = stepper.state.tolist()
     aim, held = q, False
-    rows: list[tuple[float, float, float, float, float]] = []
-    grips: list[FloatArray] = []
-    recorded: list[FloatArray] = []
+    rows, grips, recorded = list[tuple[float, ...]](), list[FloatArray](), list[FloatArray]()
     ends = [0, *(round(s / dt) for s in accumulate(phase.seconds for phase in twin.phases))]
     for phase, (first, last) in zip(twin.phases, pairwise(ends), strict=True):
         t = np.arange(last - first, dtype=float) * dt
@@ -404,17 +399,9 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     slides = (before * after > 0) & ~binary_dilation(states == StepStatus.AT_LIMIT)  # and one step more on either side
     k = twin.model.mechanism.expand((angle, speed), (acceleration,), ARRAYS)
     needed = np.asarray(twin.whole.wrench(k, ARRAYS)[0], dtype=float)
-    return DoorTruth(
-        times_s=np.arange(len(angle), dtype=float) * dt,
-        angle=angle,
-        speed=speed,
-        acceleration=acceleration,
-        torque=np.where(slides, needed, pushed),
-        pushed=pushed,
-        grip=np.concatenate(grips),
-        status=states,
-        recorded=np.concatenate(recorded),
-    )
+    times_s, torque = np.arange(len(angle), dtype=float) * dt, np.where(slides, needed, pushed)
+    grip, seen = np.concatenate(grips), np.concatenate(recorded)
+    return DoorTruth(times_s, angle, speed, acceleration, torque, pushed, grip, states, seen)
 
 
 def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> FloatArray:

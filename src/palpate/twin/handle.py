@@ -227,10 +227,15 @@ def capture_twin(seed: int, *, clean: bool = False, duration_s: float = 110.0) -
     module = module @ T_MARKER[:3, :3].T + T_MARKER[:3, 3]
     askew = tools.tilted(rng, 0.5)
     imu, load_cell = tools.random_clocks(rng, -2.0, -2.0)
+    hand, phi = random_hand(rng, duration_s, STANDARD_GRAVITY), random_handle(rng)
+    points = list(module)
+    while len(points) < 8:  # five more markers, at least 3 cm from each other
+        new = rng.uniform(-0.15, 0.15, 3) + np.array([0, 0, 0.05])
+        points += [new] if min(np.linalg.norm(new - p) for p in points) > 0.03 else []
     return CaptureTwin(
-        hand=random_hand(rng, duration_s, STANDARD_GRAVITY),
-        phi=random_handle(rng),
-        points=np.vstack([module, _scattered(rng, module, 5)]),
+        hand=hand,
+        phi=phi,
+        points=np.array(points),
         R_capture_world=askew @ exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])),
         duration_s=duration_s,
         imu=imu,
@@ -290,13 +295,3 @@ def write_capture_twin(
     files = {"markers.csv": markers, "wrench.mat": cell, "imu.csv": imu}
     fill = {"sensor": tools.sensor_text(("M1", "M2", "M3")), "imu_pose": tools.imu_pose_text()}
     return tools.write_twin(folder, files, truth, "motion.yaml", "capture", fill, g=STANDARD_GRAVITY)
-
-
-def _scattered(rng: np.random.Generator, module: FloatArray, count: int) -> FloatArray:
-    """Places for more markers, at least 3 cm from each other."""
-    points = list(module)
-    while len(points) < len(module) + count:
-        new = rng.uniform(-0.15, 0.15, 3) + np.array([0, 0, 0.05])
-        if min(np.linalg.norm(new - p) for p in points) > 0.03:
-            points.append(new)
-    return np.array(points[len(module) :])

@@ -140,13 +140,19 @@ def load_cell_signals(
 ) -> tuple[FloatArray, FloatArray]:
     """What a load cell stores of this wrench, (samples, 6), and its zero error, (6,): N and N m.
 
-    wrench: what reaches the body, person - A phi (FORMATS, Sign). slow: draws the noise that wanders.
+    wrench: what reaches the body, person - A phi (FORMATS, Sign). slow: draws the noise that wanders, which forgets
+    itself within a second (Ornstein-Uhlenbeck).
     """
+    from scipy.signal import lfilter
+
     zero = np.concatenate([rng.normal(0, tools.force_zero, 3), rng.normal(0, tools.moment_zero, 3)])
     noise = np.repeat([tools.force_noise, tools.moment_noise], 3)
     step = np.repeat([tools.force_step, tools.moment_step], 3)
     stored = wrench + zero + rng.normal(size=wrench.shape) * noise
-    stored += _wander(slow, len(stored)) * np.repeat([tools.force_wander, tools.moment_wander], 3)
+    keep = float(np.exp(-1 / RATE_HZ))
+    start, steps = keep * slow.normal(size=(1, 6)), np.sqrt(1 - keep**2) * slow.normal(size=(len(stored), 6))
+    wander = np.asarray(lfilter([1.0], [1.0, -keep], steps, axis=0, zi=start)[0], dtype=float)
+    stored += wander * np.repeat([tools.force_wander, tools.moment_wander], 3)
     return np.round(stored / step) * step, zero
 
 
@@ -181,16 +187,6 @@ def hide(
         hidden[first : first + length, rng.integers(len(markers))] = True
     for marker, unseen in zip(markers, hidden.T, strict=True):
         points[unseen, marker] = np.nan
-
-
-def _wander(rng: np.random.Generator, samples: int, *, memory_s: float = 1.0) -> FloatArray:
-    """Six channels of noise with standard deviation one that forgets itself within `memory_s` (Ornstein-Uhlenbeck)."""
-    from scipy.signal import lfilter
-
-    keep = float(np.exp(-1 / (memory_s * RATE_HZ)))
-    start = keep * rng.normal(size=(1, 6))
-    steps = np.sqrt(1 - keep**2) * rng.normal(size=(samples, 6))
-    return np.asarray(lfilter([1.0], [1.0, -keep], steps, axis=0, zi=start)[0], dtype=float)
 
 
 # --- recordings -------------------------------------------------------------------------------------------------------
