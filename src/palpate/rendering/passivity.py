@@ -237,8 +237,7 @@ def _of_springs(model: Model, before: FloatArray, after: FloatArray, dt: float) 
     """
     if len(model.mechanism.accelerations) > 1:
         return np.zeros(len(before))
-    free = replace(model, elements=tuple(e for e in model.elements if e.stops is None), values={})
-    free = replace(free, values={name: model.values[name] for name in free.parameters})
+    free = model.only(tuple(e for e in model.elements if e.stops is None))
     way = after[:, 0] - before[:, 0]
     explicit = _rows(free, before[:, :1])[0] * way
     v, u, places = before[:, 1], after[:, 1], [before[:, :1] + part * way[:, None] for part in (0.0, 0.5, 1.0)]
@@ -454,16 +453,12 @@ def passivity_of(
     dt: float = 1e-3,
 ) -> Passivity:
     """Everything about a model that a robot's builder asks; `result`: the content of result.json, for its intervals."""
-    remarks: list[str] = []
+    remarks, coupled = list[str](), tuple[Coupling, ...]()
     energy, longest = audit(model, dt=dt), longest_step(model)
-    coupled: tuple[Coupling, ...] = ()
     try:
         coupled = couplings(model, radius=radius, hand=hand, delay_s=delay_s, dt=dt)
     except PalpateError as error:
         remarks.append(str(error))
-    people: tuple[Felt, ...] = ()
-    if result is None:
-        remarks.append("whether the uncertainty could be felt: give --result result.json")
-    else:
-        people = felt(model, result)
+    remarks += ["whether the uncertainty could be felt: give --result result.json"] if result is None else []
+    people = () if result is None else felt(model, result)
     return Passivity(model, energy, longest, accurate_step(model), coupled, people, tuple(remarks))

@@ -42,10 +42,8 @@ def result_text(data: Data) -> RenderableType:
         moved = "motion" if len(played.get("coordinates") or {}) > 1 else quantity(played.get("unit", "rad"))
         lines.append(f"Replay, measured force in, {moved} out: {replay_words(played)}")
     lines += [] if weakest is None else [f"Weakest: {weakest['text']}"]
-    title = Text(f"\n{data['title']}", style="bold")
-    return Group(
-        title, parameter_table(data), *inertia, *(t for t in tables if t.rows), *map(Text, lines), *_ending(data)
-    )
+    shown = [Text(f"\n{data['title']}", style="bold"), parameter_table(data), *inertia, *(t for t in tables if t.rows)]
+    return Group(*shown, *map(Text, lines), *_ending(data))
 
 
 def inertia_note(data: Data) -> str:

@@ -730,18 +730,15 @@ def dress_rolling(
     rng = np.random.default_rng([seed, 31])
     R, r, grip = mounted(rng, build)
     R_capture_world = tools.tilted(rng, 0.1)
-    sideways, squeeze, tremble = (float(rng.uniform(low, high)) for low, high in ((0.0, 0.3), (0, 6), (3, 7)))
-    wheeling = random_wheeling(rng, segments, model, build.manner)
+    habits: dict[str, Any] = {"sideways": (0.0, 0.3), "squeeze": (0, 6), "tremble": (3, 7)}
     return RollingTwin(
         model=model,
         phi=phi,
         R_body_sensor=R,
         r_body_sensor=r,
         r_body_grip=grip,
-        sideways=sideways,
-        squeeze=squeeze,
-        tremble=tremble,
-        wheeling=wheeling,
+        **{name: float(rng.uniform(*span)) for name, span in habits.items()},
+        wheeling=random_wheeling(rng, segments, model, build.manner),
         places=attached(rng, build, model, R, r),
         duration_s=max(s.end_s for s in segments) + _TAIL_S,
         R_capture_world=R_capture_world,
