@@ -125,8 +125,8 @@ def c_source(
     limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
     given, (model, lost) = model, object_to_export(model)
     name = c_name(model.name)
-    mechanism = model.mechanism
-    n, units = len(mechanism.accelerations), [p.unit for p in model.parameters.values()]
+    mechanism, units = model.mechanism, [p.unit for p in model.parameters.values()]
+    n = len(mechanism.accelerations)
     macros = [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]
     parameters = tuple(map(Variable, c_names(model.parameters, macros), units, model.p.tolist()))
     state = tuple(map(Variable, c_names(mechanism.state), mechanism.units, rest(model)))
@@ -173,18 +173,10 @@ def c_source(
         template("one_freedom.c" if has_one_freedom(model) else "several_freedoms.c"),
         template("public.c"),
     ]
-    return CSource(
-        name,
-        header=filled(template("model.h"), fill),
-        source=filled("\n\n".join(part.rstrip("\n") for part in parts) + "\n", fill),
-        timing=filled(template("timing.c"), fill),
-        state=state,
-        accelerations=accelerations,
-        parameters=parameters,
-        wrench=f"{wrench_words(given)}; {FRAME}",
-        about=about,
-        left_out=left_out,
-    )
+    header, timing = (filled(template(file), fill) for file in ("model.h", "timing.c"))
+    source = filled("\n\n".join(part.rstrip("\n") for part in parts) + "\n", fill)
+    wrench = f"{wrench_words(given)}; {FRAME}"
+    return CSource(name, header, source, timing, state, accelerations, parameters, wrench, about, left_out)
 
 
 def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[str], dict[str, object]]:
@@ -292,9 +284,8 @@ def export_c(model: Model, *, dt: float = 1e-3, wrench_limit: Sequence[float] | 
     parameters are a struct and may change at run time; NAME_init refuses impossible ones.
     """
     code = c_source(model, dt, wrench_limit=wrench_limit)
-    notes = _notes(code)
-    files = {"model.h": code.header, "model.c": code.source}
-    return files, code.left_out, notes if wrench_limit is not None else (*notes, NO_LIMIT)
+    notes = (*_notes(code), *([NO_LIMIT] if wrench_limit is None else []))
+    return {"model.h": code.header, "model.c": code.source}, code.left_out, notes
 
 
 def _notes(source: CSource) -> tuple[str, ...]:

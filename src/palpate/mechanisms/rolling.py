@@ -148,9 +148,8 @@ class Rolling(Mechanism):
     @property
     def accelerations(self) -> tuple[str, ...]:
         """Of the speeds, in their order."""
-        count = len(self._kept)
-        names = {"forward_speed": "forward_acceleration"}
-        return tuple(names.get(s, s.replace("rate", "acceleration")) for s in self.state[-count:])
+        speeds = self.state[-len(self._kept) :]
+        return tuple(f"{s.removesuffix('_rate').removesuffix('_speed')}_acceleration" for s in speeds)
 
     @property
     def limits(self) -> Mapping[str, tuple[float, float]]:

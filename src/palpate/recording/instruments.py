@@ -150,9 +150,8 @@ def _block_channels(path: Path, data: bytes, start: int, stop: int, line: int) -
         groups[-1].append(column)
     titles = components[:first] + [f"{labels[group[0]]} {components[c]}" for group in groups for c in group]
     first_line = line + _HEADER_LINES
-    values: Array = text.parse_rows(text.Rows(path, data, offset, stop, first_line, separator, titles)).to_numpy(
-        writable=True
-    )
+    table = text.parse_rows(text.Rows(path, data, offset, stop, first_line, separator, titles))
+    values: Array = table.to_numpy(writable=True)
     lines = np.arange(len(values)) + first_line
     broken = ~(values[:, 0] == np.rint(values[:, 0]))
     if broken.any():
@@ -240,14 +239,8 @@ def read_trc(path: Path) -> Recording:
     points = values[:, _FIRST : _FIRST + 3 * len(labels)].reshape(len(values), -1, 3)
     points[((np.abs(points) >= _HIDDEN) | np.isnan(points)).any(axis=2) | (points == 0).all(axis=2)] = np.nan
     points *= factor
-    return Recording(
-        {
-            name: Channel(name, points[:, place], clock, "m", "capture")
-            for place, name in enumerate(text.distinct(labels))
-        },
-        path,
-        TRC,
-    )
+    named = enumerate(text.distinct(labels))
+    return Recording({n: Channel(n, points[:, i], clock, "m", "capture") for i, n in named}, path, TRC)
 
 
 def _save(path: str | Path, head: Sequence[str], table: pl.DataFrame, float_precision: int) -> None:
@@ -269,10 +262,9 @@ def _labels(path: Path, columns: Sequence[str], width: int, about: Mapping[str, 
         )
     if not labels:
         raise FileProblem(path, "no marker is named", line=4, remedy="export it again")
-    if width and width < _FIRST + 3 * len(labels):
-        raise FileProblem(
-            path, f"{len(labels)} markers need {_FIRST + 3 * len(labels)} columns, the first row has {width}", line=4
-        )
+    needed = _FIRST + 3 * len(labels)
+    if width and width < needed:
+        raise FileProblem(path, f"{len(labels)} markers need {needed} columns, the first row has {width}", line=4)
     return labels
 
 
@@ -295,9 +287,8 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     places = named or {name: place for name, place in _POSITIONS.items() if place < len(fields)}
     labels = [names[place] if place < len(names) else f"column {place + 1}" for place in range(len(fields))]
     first_line = len(preamble) + 1
-    table = text.parse_rows(
-        text.Rows(path, data, first, text.trimmed_end(data), first_line, separator, labels), texts={0}
-    )
+    rows = text.Rows(path, data, first, text.trimmed_end(data), first_line, separator, labels)
+    table = text.parse_rows(rows, texts={0})
     lines = np.arange(len(table)) + first_line
     times_s = text.seconds(path, table["0"], lines)
     times_s = times_s - times_s[0]

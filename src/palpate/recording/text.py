@@ -146,8 +146,7 @@ def _read_tolerantly(rows: Rows, types: Mapping[str, type[pl.DataType]]) -> pl.D
         raise FileProblem(
             rows.path, f"the rows from here on are not a table ({reason})", line=rows.first_line, remedy=_CUT_OFF
         ) from error
-    columns: list[pl.Series] = []
-    worst: tuple[int, int, str] | None = None
+    columns, wrong = list[pl.Series](), list[tuple[int, int, str]]()
     for place, (name, wanted) in enumerate(types.items()):
         cells = raw[name].fill_null("").str.strip_chars()
         if wanted == pl.String:
@@ -155,12 +154,11 @@ def _read_tolerantly(rows: Rows, types: Mapping[str, type[pl.DataType]]) -> pl.D
             continue
         cells = cells.str.replace(",", ".", literal=True) if rows.decimal_comma else cells
         numbers = cells.cast(pl.Float64, strict=False)
-        bad = (numbers.is_null() & ~cells.str.to_lowercase().is_in(_MISSING)).arg_true()
-        if len(bad) and (worst is None or int(bad[0]) < worst[0]):
-            worst = (int(bad[0]), place, str(raw[name][int(bad[0])]))
+        bad = (numbers.is_null() & ~cells.str.to_lowercase().is_in(_MISSING)).arg_true()[:1]
+        wrong += [(row, place, str(raw[name][row])) for row in bad]
         columns.append(numbers)
-    if worst is not None:
-        row, place, cell = worst
+    if wrong:
+        row, place, cell = min(wrong)
         raise FileProblem(
             rows.path,
             f"column {place + 1} ({rows.labels[place]}): {cell!r} is not a number",

@@ -57,14 +57,8 @@ def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: f
     damping = stiffness = 0.0
     if len(model.mechanism.accelerations) == 1:
         damping, stiffness = (x / lever(model, grip) ** 2 for x in _slopes(model, float(state[0])))
-    return Line(
-        mass=apparent_mass(model, grip, state, along),
-        damping=max(damping, 0.0),
-        stiffness=stiffness,
-        handle=handle_mass(grip, model),
-        hand=hand,
-        arm=arm,
-    )
+    mass, handle = apparent_mass(model, grip, state, along), handle_mass(grip, model)
+    return Line(mass, max(damping, 0.0), stiffness, handle, hand, arm)
 
 
 def spectral_radius(line: Line) -> float:

@@ -110,11 +110,9 @@ class SensorStepper:
         )
         ranges = [check_wrench_limit([math.inf] * 6 if s.limit is None else s.limit) for s in sensors]
         self._limit: FloatArray = np.array(ranges)
-        phi = np.zeros(10)
-        for s, (R, r) in zip(sensors, poses, strict=True):
-            if s.handle is not None:
-                phi += move_phi([s.handle.values[name] for name in PHI_NAMES], R, r)
-        self._phi = phi if phi.any() else None
+        handles = [(s.handle.values, *pose) for s, pose in zip(sensors, poses, strict=True) if s.handle is not None]
+        each = [move_phi([values[name] for name in PHI_NAMES], R, r) for values, R, r in handles]
+        self._phi: FloatArray | None = np.sum(each, axis=0) if each else None
         self._share = 1.0 - math.exp(-2.0 * math.pi * cutoff_hz * dt)
         self._filtered = np.zeros(len(self._mechanism.accelerations))
 

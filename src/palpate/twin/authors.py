@@ -44,14 +44,9 @@ def paper_handle_twin(name: str, seed: int | None, *, motion_seed: int) -> handl
     row = {n: printed.value for n, printed in PAPER[name].parameters.items()}
     phi = np.array([row["m"], *(row["m"] * row[n] for n in ("c_x", "c_y", "c_z")), *(row[n] for n in PHI_NAMES[4:])])
     phi = phi if is_consistent(phi) else nearest_consistent(phi)  # the Table's numbers are rounded
-    return handle.HandleTwin(
-        phi=phi if seed is None else handle.random_handle(rng),
-        hand=handle.random_hand(rng, _SECONDS, _G),
-        duration_s=_SECONDS,
-        load_cell_minus_imu_s=(first["wrench"] - first["imu"]) / RATE_HZ,
-        seed=motion_seed,
-        g=_G,
-    )
+    phi = phi if seed is None else handle.random_handle(rng)
+    hand, load_cell_minus_imu_s = handle.random_hand(rng, _SECONDS, _G), (first["wrench"] - first["imu"]) / RATE_HZ
+    return handle.HandleTwin(phi, hand, _SECONDS, load_cell_minus_imu_s, motion_seed, _G)
 
 
 def paper_door_twin(phi: FloatArray, *, seed: int | None = None) -> door.DoorTwin:

@@ -232,17 +232,8 @@ def capture_twin(seed: int, *, clean: bool = False, duration_s: float = 110.0) -
     while len(points) < 8:  # five more markers, at least 3 cm from each other
         new = rng.uniform(-0.15, 0.15, 3) + np.array([0, 0, 0.05])
         points += [new] if min(np.linalg.norm(new - p) for p in points) > 0.03 else []
-    return CaptureTwin(
-        hand=hand,
-        phi=phi,
-        points=np.array(points),
-        R_capture_world=askew @ exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])),
-        duration_s=duration_s,
-        imu=imu,
-        load_cell=load_cell,
-        seed=seed,
-        clean=clean,
-    )
+    R_capture_world = askew @ exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)]))
+    return CaptureTwin(hand, phi, np.array(points), R_capture_world, duration_s, imu, load_cell, seed, clean)
 
 
 def captured_markers(twin: CaptureTwin) -> tuple[Recording, list[dict[str, Any]]]:
