@@ -730,14 +730,16 @@ def dress_rolling(
     rng = np.random.default_rng([seed, 31])
     R, r, grip = mounted(rng, build)
     R_capture_world = tools.tilted(rng, 0.1)
-    habits: dict[str, Any] = {"sideways": (0.0, 0.3), "squeeze": (0, 6), "tremble": (3, 7)}
+    sideways, squeeze, tremble = (float(rng.uniform(low, high)) for low, high in ((0.0, 0.3), (0, 6), (3, 7)))
     return RollingTwin(
         model=model,
         phi=phi,
         R_body_sensor=R,
         r_body_sensor=r,
         r_body_grip=grip,
-        **{name: float(rng.uniform(*span)) for name, span in habits.items()},
+        sideways=sideways,
+        squeeze=squeeze,
+        tremble=tremble,
         wheeling=random_wheeling(rng, segments, model, build.manner),
         places=attached(rng, build, model, R, r),
         duration_s=max(s.end_s for s in segments) + _TAIL_S,
