@@ -79,10 +79,16 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     _check_units(element, columns, z, Y, unit, rng)
     if element.dry:
         _check_level(element, k, z, columns[10], Y)
-    if element.dissipates:
-        _check_dissipation(element, columns, Y)
     checked = ("declarations", "columns", "linearity", "floats", "units", "symbols")
-    return (*checked, "dissipation") if element.dissipates else checked
+    if not element.dissipates:
+        return checked
+    if element.acts_on in (WRENCH, SENSOR) or any(p.map != "positive" for p in element.parameters):
+        _fail(element, "dissipation is checked for positive parameters along a coordinate only")
+    power = Y[0] * columns[10]  # each column times the speed of the coordinate
+    if (power < -1e-12).any():
+        worst = element.parameters[int(power.min(axis=1).argmin())].name
+        _fail(element, f"it is declared to dissipate, but {worst} can put energy in")
+    return (*checked, "dissipation")
 
 
 def _check_declarations(element: Element) -> None:
@@ -154,15 +160,6 @@ def _times(option: Any, scale: float) -> Any:
     if isinstance(option, tuple):
         return tuple(scale * x for x in cast("tuple[float, ...]", option))
     return None if option is None else scale * option
-
-
-def _check_dissipation(element: Element, columns: FloatArray, Y: FloatArray) -> None:
-    if element.acts_on in (WRENCH, SENSOR) or any(p.map != "positive" for p in element.parameters):
-        _fail(element, "dissipation is checked for positive parameters along a coordinate only")
-    power = Y[0] * columns[10]  # each column times the speed of the coordinate
-    if (power < -1e-12).any():
-        worst = element.parameters[int(power.min(axis=1).argmin())].name
-        _fail(element, f"it is declared to dissipate, but {worst} can put energy in")
 
 
 def _check_level(element: Element, k: Kinematics, z: dict[str, float], speed: FloatArray, Y: FloatArray) -> None:

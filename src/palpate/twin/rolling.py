@@ -462,18 +462,15 @@ _TRIES = 40
 
 def random_wheeling(rng: np.random.Generator, segments: Spans, model: Model, manner: Manner) -> Wheeling:
     """What a person does in these segments."""
-    blocks: list[Block] = []
-    lifting_s = manner.lifting_s
+    blocks, lifting_s = list[Block](), manner.lifting_s
     for segment in segments:
         inner = np.linspace(segment.begin_s, segment.end_s, len(segment.kinds) + 1)[1:-1] - _CHANGING_S / 2
         ramps = [(segment.begin_s - lifting_s, lifting_s), *((float(a), _CHANGING_S) for a in inner)]
-        ramps.append((segment.end_s, lifting_s))
-        spans = pairwise(ramps)
-        blocks += [_block(rng, manner, kind, *span) for kind, span in zip(segment.kinds, spans, strict=True)]
-    place = (float(rng.uniform(-0.3, 0.3)), float(rng.uniform(-0.3, 0.3)))
-    heading = float(rng.uniform(-np.pi, np.pi))
+        spans = zip(segment.kinds, pairwise([*ramps, (segment.end_s, lifting_s)]), strict=True)
+        blocks += [_block(rng, manner, kind, *span) for kind, span in spans]
+    x, y, heading = (float(rng.uniform(-most, most)) for most in (0.3, 0.3, np.pi))
     rolls = standing_pitch(model), _wheel(model).radius
-    return Wheeling(tuple(blocks), tuple(segments), *rolls, place, heading, lifting_s)
+    return Wheeling(tuple(blocks), tuple(segments), *rolls, (x, y), heading, lifting_s)
 
 
 def _block(rng: np.random.Generator, manner: Manner, kind: Kind, rise: Ramp, fall: Ramp) -> Block:
