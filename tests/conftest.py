@@ -39,7 +39,7 @@ LONG = (
     *("motion_stage", "twin_related", "public_names", "body_bad_data", "inspection_page", "invariance", "twin"),
     *("body_contradicted", "rolling_result", "motion_clocks", "marker_clock", "labels", "drawer", "validation"),
     *("identify", "slide_rendering", "loop", "extrinsics", "export_fmu", "clock_profile", "comparison", "export_c"),
-    *("twin_wheelbarrow", "clocks", "cli_inspect", "rolling_poor", "rolling_options", "rolling_stage", "fusion"),
+    *("twin_wheelbarrow", "clocks", "cli_inspect", "rolling_poor", "rolling_options", "rolling_stage", "smoothing"),
     *("motion_plausibility", "recording_gates", "passivity", "identify_statistics", "replay", "rolling_replay"),
     *("real_doors", "rolling_mechanism", "shapes", "export_mjcf", "imu_noise", "derivatives", "stepper"),
 )
