@@ -20,7 +20,7 @@ from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.lack import lack_of_fit
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
-from palpate.identify import build_balance, compress, solve
+from palpate.identify import build_balance, compress, merge, solve
 from palpate.identify.balance import Balance, filled, stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks
 from palpate.model import load_object
@@ -115,6 +115,16 @@ def test_takes_that_do_not_agree_are_named(tmp_path: Path) -> None:
     table[middle, 2] += 0.3 * truth["b_c"] * np.sign(np.gradient(table[middle, 1]))
     np.savetxt(tmp_path / "log.csv", table, "%.8g", ",", header="t,angle,torque", comments="")
     assert "segment from 43 to 58 s" in parts()
+
+
+def test_pieces_without_a_row_do_not_count_in_its_error(tmp_path: Path) -> None:
+    """A wheelbarrow at rest has no row along its heading: three quarters of zeros would halve that row's error."""
+    prepared = prepare_experiment(read_experiment(gates.write(tmp_path, 0)[0]))
+    train = fit_prepared(read_experiment(tmp_path / "body.yaml"), prepared).train
+    p = np.zeros(len(train.model.parameters))
+    empty = replace(train, roots=np.zeros_like(train.roots))
+    both = merge(train, empty, empty, empty)
+    assert both.rms(p) == pytest.approx(train.rms(p), rel=1e-9)
 
 
 def test_a_lack_is_the_difference_of_two_least_squares_fits() -> None:
