@@ -15,7 +15,7 @@ from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
 from palpate.experiment.stage.lack import BEYOND_NOISE
 from palpate.experiment.stage.prepare import mistakes
-from palpate.experiment.stage.recordings import read_table
+from palpate.experiment.stage.recordings import MOVING_KINDS, read_table
 from palpate.experiment.stage.result import WRENCH_AXES, Case
 from palpate.findings import Finding, Severity
 from palpate.identify import Compressed
@@ -45,7 +45,6 @@ MOST_LEFT = 0.3
 """A reading that leaves more of the effort is none."""
 TURNED = "the force seems to be in axes that turn with the object, such as a gripper's: rotate it into those of point"
 PIECE_S = 1.0
-MOVING_KINDS = ("quasi_static", "train", "test")
 GIVEN, MOST_RESTS = 0.25, 500
 """Share of all work to and fro that an object may seem to give (a late signal does that); rests that are compared."""
 

@@ -58,7 +58,6 @@ MUCH_LESS = 0.7
 COVERED, DISAGREE, GYRO_SCALE = 0.95, 2.0, 0.02
 """Share of the segments that an IMU must have seen to tell their motion; what it may leave of the markers over their
 noise; by how much a gyroscope may be off without a word."""
-MOVED = ("quasi_static", "train", "test")
 RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
@@ -255,7 +254,7 @@ def _smoothed(
         except DataProblem as error:
             wrong = str(error)
         else:
-            inside = segment_mask(times, [s for kind in MOVED for s in segments[kind]])
+            inside = segment_mask(times, [s for kind in recordings.MOVING_KINDS for s in segments[kind]])
             inside &= np.isfinite(q).all(axis=1)
             share = float(np.isfinite(smoothed.motion.position[inside, 0]).mean())
             unexplained = float(smoothed.unexplained.max())
@@ -474,7 +473,7 @@ def _clock(
     """By all segments in which the object is moved: a clock is the instruments', not the object's, and its drift shows
     over the whole recording. The parameters that are fitted along are not kept.
     """
-    spans = sorted(s for kind in MOVED for s in segments[kind])
+    spans = sorted(s for kind in recordings.MOVING_KINDS for s in segments[kind])
     blind = inputs.on_clock(None)
     try:
         return clock_by_balance(blind, spans)

@@ -28,6 +28,8 @@ from palpate.recording.gates import check_channels
 Tell = Callable[[str], None]
 """Called with the name of each step as it begins."""
 KINDS = ("static", "quasi_static", "train", "test")
+MOVING_KINDS = KINDS[1:]
+"""Of segments in which the object is moved."""
 CHANNEL_UNITS = {"wrench": ["N"] * 3 + ["N m"] * 3, "acceleration": ["m/s2"] * 3, "angular_rate": ["rad/s"] * 3}
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
