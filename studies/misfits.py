@@ -45,6 +45,7 @@ MISFITS: Sequence[Misfit] = (
     Misfit("gate, path of a point", GATE, (gates.by_path,)),
     Misfit("handle, clean", HANDLE),
     Misfit("handle, coloured noise", HANDLE, (handles.coloured,)),
+    Misfit("handle, accelerometer's zero", HANDLE, (handles.accelerometer_zero,)),
     Misfit("Stribeck friction", GATE, (gates.stribeck,), ("friction-speed",)),
     Misfit("hysteretic spring", GATE, (gates.hysteresis,), ("memory",)),
     Misfit("Bouc-Wen spring", GATE, (gates.bouc_wen,), ("memory",)),

@@ -18,7 +18,7 @@ from palpate.experiment.gates.explaining import replayed
 from palpate.experiment.gates.lacking import WORDS
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.lack import lack_of_fit
-from palpate.experiment.stage.result import Case
+from palpate.experiment.stage.result import Case, Result
 from palpate.findings import Finding, Severity
 from palpate.identify import build_balance, compress, merge, solve
 from palpate.identify.balance import Balance, filled, stack_rows
@@ -83,6 +83,26 @@ def test_compliance_and_lag_are_taken_out(effect: handles.Effect, tmp_path: Path
         low, high = result.data["parameters"][name]["ci95"]
         assert low < truth[name] < high
         assert high - low < 2e-3 * abs(truth[name])
+
+
+def test_the_bias_may_be_the_accelerometers_zero(tmp_path: Path) -> None:
+    """Both are a constant wrench: the interval of the bias holds either, as far as the zero may be off."""
+    wide, narrow = (
+        run_experiment(read_experiment(handles.write(tmp_path, 4, handles.accelerometer_zero, keys=keys)[0]))
+        for keys in ("", "accelerometer_zero: 1 mm/s2\n")
+    )
+    truth = handles.write(tmp_path, 4, handles.accelerometer_zero)[1]
+
+    def off(result: Result, name: str) -> float:
+        low, high = result.data["parameters"][name]["ci95"]
+        return abs(truth[name] - (low + high) / 2) / ((high - low) / 2)
+
+    assert wide.passed
+    assert all(off(wide, name) < 1 for name in truth)
+    assert max(off(narrow, f"bias_{row}") for row in handles.CHANNELS) > 5  # as if there were none
+    assert {n: e for n, e in wide.data["parameters"].items() if not n.startswith("bias")} == {
+        n: e for n, e in narrow.data["parameters"].items() if not n.startswith("bias")
+    }
 
 
 def test_the_interval_holds_what_parts_of_the_data_say(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_thin_rod_and_a_drawing_of_the_whole() -> None:
         assert numbers is not None
         assert all(status in ("identified", "uncertain") for status, _ in numbers.values())
         assert all(z is not None and abs(z) <= 1 for _, z in numbers.values())
-    assert f"| {priors.ROD} | 1 | 1 | 10 | 10 |" in priors.table([r])
+    assert f"| {priors.ROD} | 1 | 1 | 16 | 16 |" in priors.table([r])
 
 
 def test_energy_a_thousand_states() -> None:

@@ -101,6 +101,7 @@ segments: {{train: [2, 40], test: [40.5, 58]}}
     I = sum(k * (p @ p * np.eye(3) - np.outer(p, p)) for k, p in zip(masses, points, strict=True))  # about the origin
     truth = {"m": m} | dict(zip(("c_x", "c_y", "c_z"), c, strict=True))
     truth |= {f"I{'xyz'[i]}{'xyz'[j]}": I[i, j] for i in range(3) for j in range(i, 3)}
+    truth |= {f"bias_{c}": z for c, z in zip(CHANNELS, zero, strict=True)}
     return folder / "handle.yaml", {k: float(v) for k, v in truth.items()}
 
 
@@ -181,6 +182,11 @@ def not_linear(run: Run) -> Run:
 def accelerometer_scale(run: Run) -> Run:
     """The accelerometer reads 3 to 6 % too much."""
     return replace(run, acceleration=run.acceleration * run.rng.uniform(1.03, 1.06))
+
+
+def accelerometer_zero(run: Run) -> Run:
+    """The accelerometer's zero is off by 5 mg on each axis, as data sheets allow."""
+    return replace(run, acceleration=run.acceleration + run.rng.normal(0, 0.05, 3))
 
 
 def dead(run: Run) -> Run:

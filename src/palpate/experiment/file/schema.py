@@ -573,10 +573,10 @@ class CommonPart(Part):
     )
     accelerometer_zero: q.Acceleration = key(
         "how far off the accelerometer's zero may be (one standard deviation, each axis), m/s2: it limits how well the "
-        "vertical can be known",
+        "vertical can be known, and a handle's bias",
         "5 mm/s2",
         default=0.05,
-        only=("markers", "an IMU"),
+        only="an IMU",
         ge=0,
     )
     clocks: Literal["auto"] | ClocksPart = key(

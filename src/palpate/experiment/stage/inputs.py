@@ -140,6 +140,8 @@ class ImuMotion:
     """Specific force (3, m/s2) and angular rate (3, rad/s) in the IMU's axes, on the IMU's clock."""
     T_body_imu: FloatArray
     smoothing: Smoothing = PARALLEL
+    zero_std: float = 0.0
+    """How far off the accelerometer's zero may be, m/s2 on each axis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -622,7 +622,8 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         band = part.bandwidth or HANDLE_HZ
         with experiment.at("filtering.bandwidth"):
             lowpass = design_lowpass(rate_hz(wrench.even.times_s), band)
-    mounted = ImuMotion(imu.even, recordings.pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"), smoothing)
+    T_body_imu = recordings.pose_of(experiment, "imu_pose", config.imu_pose, "the IMU")
+    mounted = ImuMotion(imu.even, T_body_imu, smoothing, config.accelerometer_zero)
     filtering = Filtering(smoothing.slope_window_s, smoothing.slope_order, lowpass, band)
     inputs = imu_inputs(model, config.sensor, wrench.even, mounted, filtering, belief_of(experiment, model))
     tell("aligning the clocks")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from palpate.elements.body import SensorBias
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, solve_with, widened
 from palpate.experiment.stage.ground import rolled_radius, turned
@@ -19,6 +20,7 @@ from palpate.identify import Solution, solve
 from palpate.identify.solution import Estimate
 from palpate.motion.clock import ClockMap
 from palpate.physics.arrays import FloatArray
+from palpate.physics.inertia import DRAWING_NAMES
 from palpate.physics.motion import exp_rotation, transform
 
 SURELY = 4.0
@@ -261,7 +263,23 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     base = _base(fit)
     for other in others:
         _add_squares(squares, other, base)
+    for name, more in _felt_zero(fit).items():
+        squares[name] += more
     return replace(fit, solution=widened(fit, squares), untried=untried)
+
+
+def _felt_zero(fit: Fit) -> dict[str, float]:
+    """Bias -> its variance, N^2 and N^2 m^2, from the zero z of the accelerometer that alone tells a handle's motion.
+
+    In the body's columns a + z in place of a adds (m z, m c x z): a constant wrench, so only the bias takes it.
+    """
+    imu, values = fit.inputs.imu, {e.name: e.value for e in fit.solution.estimates}
+    names = [p.name for p in SensorBias.parameters]
+    if imu is None or not values.keys() >= {*DRAWING_NAMES, *names}:
+        return {}
+    c = np.array([values[name] for name in DRAWING_NAMES[1:4]])
+    variances = (values["m"] * imu.zero_std) ** 2 * np.concatenate([np.ones(3), c @ c - c**2])
+    return dict(zip(names, variances.tolist(), strict=True))
 
 
 def _base(fit: Fit) -> Solution:
