@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from palpate.cli.console import Steps
 from palpate.experiment import Result, run_experiment
 from palpate.twin import TWINS
 from palpate.twin.door import door_twin, write_door_twin
@@ -47,7 +50,7 @@ def identified(twin: Path) -> tuple[Path, CompletedProcess[str], Result]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("palpate.experiment.run_experiment", run)
-        done = palpate("identify", twin / "handle.yaml", "-v", "-o", twin / "out")
+        done = palpate("identify", twin / "handle.yaml", "-v", "--profile", "-o", twin / "out")
     return twin / "out", done, *results
 
 
@@ -60,6 +63,47 @@ def test_identify_writes_result_and_model_prints_the_table_and_verbose_names_the
     for part in ("95 % interval", "prior", "truth", "from data", "status", "RMS error", "kappa_eff", "Verdict: passed"):
         assert part in done.stdout, part
     assert {p.name for p in out.iterdir()} == {"result.json", "model.json", "report.html"}
+
+
+def test_each_step_has_its_seconds_with_verbose_and_in_the_profile(
+    identified: tuple[Path, CompletedProcess[str], Result],
+) -> None:
+    out, done, _ = identified
+    steps = json.loads((out / "result.json").read_text())["profile"]
+    printed = re.findall(r"^handle: (.*): (\d+\.\d\d) s$", done.stderr, re.MULTILINE)
+    assert [name for name, _ in printed] == [s["step"] for s in steps]
+    assert steps[-1]["step"] == "writing the report"
+    for (_, seconds), step in zip(printed, steps, strict=True):
+        assert step["seconds"] == pytest.approx(float(seconds), abs=0.006)
+        assert step["cpu_seconds"] >= 0
+    assert sum(s["seconds"] for s in steps) > 0.1
+
+
+def terminal(*arguments: str | Path, patience_s: float) -> str:
+    """What a command writes to a terminal beside its output."""
+    ours, theirs = os.openpty()
+    code = f"from palpate.cli import console, main; console.PATIENCE_S = {patience_s}; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    env = os.environ | {"COLUMNS": "160", "TERM": "xterm"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=env)
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError), os.fdopen(ours, "rb", buffering=0) as screen:  # Linux: an error at its end
+        while more := screen.read(4096):
+            written += more
+    assert process.wait() == 0
+    return written.decode()
+
+
+def test_a_terminal_shows_the_share_done_of_what_takes_longer(twin: Path) -> None:
+    files = (twin / "wrench.mat", twin / "imu.csv")
+    shown = terminal("inspect", *files, patience_s=0.0)
+    assert "inspect: aligning and comparing clocks" in shown
+    assert " 30%" in shown
+    assert shown.rstrip().endswith("\x1b[2K")  # nothing of it stays
+    for more in (("--json",), ("-q",)):
+        assert terminal("inspect", twin / "wrench.mat", *more, patience_s=0.0) == ""
+    assert terminal("inspect", twin / "wrench.mat", patience_s=100.0) == ""
 
 
 def test_a_poor_motion_is_simulated_and_what_it_cannot_tell_is_called_so(tmp_path: Path) -> None:
@@ -91,7 +135,7 @@ def test_quiet_is_quiet(
     monkeypatch.setattr("palpate.experiment.run_experiment", lambda *_: identified[2])
     quiet = palpate("identify", twin / "handle.yaml", "-q", "-o", tmp_path / "a")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
-    assert (tmp_path / "a" / "result.json").exists()
+    assert "profile" not in json.loads((tmp_path / "a" / "result.json").read_text())
 
 
 def test_a_known_error_is_one_line_and_exit_1_and_leaves_nothing(tmp_path: Path) -> None:
@@ -161,6 +205,8 @@ def test_demo_runs_every_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         return write_rolling_twin(folder, planar_twin(1, segments=ahead))
 
     monkeypatch.setattr("palpate.twin.TWINS", {**TWINS, "door": short, "wheelbarrow": barrow})
+    shares, called = list[float](), Steps.__call__
+    monkeypatch.setattr(Steps, "__call__", lambda *a: (shares.append(a[2]), called(*a)))
     done = palpate("demo", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Verdict: passed") == 4  # wheelbarrow and door, each with its handle
@@ -168,6 +214,8 @@ def test_demo_runs_every_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for stage in ("wheelbarrow", "door"):
         assert (tmp_path / "demo" / stage / "model.json").exists()
     assert (tmp_path / "demo" / "door" / "report.html").exists()
+    assert shares == sorted(shares)  # done, as the terminal shows it: handles and bodies, both objects
+    assert (shares[0], len(set(shares)) > 30, shares[-1] < 1) == (0.0, True, True)
 
 
 def test_help_does_not_wait_for_scipy() -> None:

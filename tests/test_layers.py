@@ -21,6 +21,7 @@ BUILDS_ON = {
     "errors": (),
     "files": ("errors",),
     "findings": (),
+    "progress": (),
     "physics": ("errors",),
     "objects": (),
     "elements": ("errors", "files", "physics"),
@@ -31,7 +32,7 @@ BUILDS_ON = {
     "recording": ("errors", "files", "findings", "physics"),
     "motion": ("recording",),
     "identify": ("model", "motion"),
-    "experiment": ("identify", "rendering"),
+    "experiment": ("identify", "rendering", "progress"),
     "export": ("model", "runtime"),
     "twin": ("experiment",),
     "report": ("experiment",),
@@ -163,7 +164,7 @@ def test_the_table_says_what_the_design_says() -> None:
     assert allowed("motion") == {*basic, "findings", "recording", "motion"}
     assert allowed("identify") == {*waist, "findings", "recording", "motion", "identify"}
     assert allowed("export") == {*waist, "runtime", "export"}
-    assert allowed("twin") == {*allowed("identify"), "runtime", "rendering", "experiment", "twin"}
+    assert allowed("twin") == {*allowed("identify"), "progress", "runtime", "rendering", "experiment", "twin"}
     assert allowed("cli") == set(BUILDS_ON) - {"__main__"}
 
 

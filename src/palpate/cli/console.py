@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from time import perf_counter
+from threading import Event, Thread
+from time import perf_counter, process_time
 from typing import Annotated, Any, cast
 
 import typer
@@ -19,8 +20,8 @@ from palpate.errors import MissingExtra, PalpateError
 from palpate.files import check_folder, write_text
 
 KNOWN_ERROR, GATE_FAILED = 1, 3
-Tell = Callable[[str], None]
-"""Called with the name of each step."""
+PATIENCE_S = 2.0
+"""What takes longer shows how far it is."""
 
 
 def option(*names: str, **more: Any) -> Any:
@@ -39,27 +40,67 @@ _QUIET = Annotated[bool, option("--quiet", "-q", "Print nothing but errors.")]
 _VERBOSE = Annotated[bool, option("--verbose", "-v", "Name each step and the time it took.")]
 
 
+class Steps:
+    """What a verb calls as each step begins: seconds of the steps so far, a line for each with -v, a bar's position."""
+
+    def __init__(self, title: str, *, verbose: bool) -> None:
+        self.taken: list[dict[str, Any]] = []
+        """Steps that have ended: `step`, `seconds` and `cpu_seconds`."""
+        self.now: tuple[str, float] = (title, 0.0)
+        """The step that goes on, and the share of the whole that was done when it began."""
+        self._title, self._verbose, self._began = title, verbose, None
+
+    def __call__(self, step: str, done: float) -> None:
+        """A step begins, and the one before it has ended."""
+        self.end()
+        name = f"{self._title}: {step}"
+        self.now, self._began = (name, max(done, self.now[1])), (step, perf_counter(), process_time())
+
+    def end(self) -> None:
+        """The last step has ended."""
+        if self._began is None:
+            return
+        step, wall, cpu = self._began
+        self._began, seconds = None, perf_counter() - wall
+        taken = {"step": step, "seconds": round(seconds, 3), "cpu_seconds": round(process_time() - cpu, 3)}
+        self.taken.append(taken)
+        if self._verbose:
+            typer.echo(f"{self._title}: {step}: {seconds:.2f} s", err=True)
+
+
 @contextmanager
-def progress(*, quiet: bool, verbose: bool, title: str) -> Generator[Tell]:
-    """A function to call with the name of each step: a spinner on a terminal, a line a step with -v, else silence."""
-    if quiet:
-        yield lambda _: None
-    elif verbose:
-        began: list[tuple[str, float]] = []
+def progress(*, quiet: bool, verbose: bool, title: str) -> Generator[Steps]:
+    """What to call as each step begins: a line a step with -v, else a bar on a terminal after two seconds."""
+    steps = Steps(title, verbose=verbose and not quiet)
+    if quiet or verbose or not sys.stderr.isatty():
+        yield steps
+        steps.end()
+        return
+    over = Event()
+    bar = Thread(target=_draw, args=(steps, over), daemon=True)
+    bar.start()
+    try:
+        yield steps
+    finally:
+        over.set()
+        bar.join()
 
-        def tell(step: str) -> None:
-            if began:
-                last, start = began[-1]
-                typer.echo(f"{title}: {last}: {perf_counter() - start:.2f} s", err=True)
-            began.append((step, perf_counter()))
 
-        yield tell
-        tell("")
-    else:
-        from rich.console import Console
+def _draw(steps: Steps, over: Event) -> None:
+    """A bar with the share done, from the third second on; a step of which nobody knows how far it is only pulses."""
+    if over.wait(PATIENCE_S):
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-        with Console(stderr=True).status(title) as status:
-            yield lambda step: status.update(f"{title}: {step} …")
+    columns = (TextColumn("{task.description} …"), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        while True:
+            step, done = steps.now
+            bar.update(task, description=step, completed=done, total=1.0 if done else None)
+            if over.wait(0.1):
+                return
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +118,14 @@ class Done:
 def verb(function: Callable[..., Done | None]) -> Callable[..., None]:
     """A command with --json, -q and -v: progress while it runs, then its result, and known errors in one line.
 
-    The function's first parameter is what it calls with the name of each step; the others are those of the command.
+    The function's first parameter is what it calls as each step begins; the others are those of the command.
     """
 
     def run(*, as_json: bool, quiet: bool, verbose: bool, **given: Any) -> None:
         title = Path(str(given.get("experiment", given.get("path", function.__name__)))).stem
         try:
-            with progress(quiet=quiet or as_json, verbose=verbose, title=title) as tell:
-                done = function(tell, **given)
+            with progress(quiet=quiet or as_json, verbose=verbose, title=title) as steps:
+                done = function(steps, **given)
             if done is not None:
                 _finish(done, as_json=as_json, quiet=quiet)
         except PalpateError as error:

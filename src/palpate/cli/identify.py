@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import palpate
-from palpate.cli.console import Data, Done, Tell, argument, model_file, option, output_folder, save_page
+from palpate.cli.console import Data, Done, Steps, argument, model_file, option, output_folder, save_page
 from palpate.errors import PalpateError, UnknownName
 from palpate.files import check_folder, short_names
+from palpate.progress import Tell, portion
 
 
 def identify(
-    tell: Tell,
+    tell: Steps,
     experiment: Annotated[str, argument("Experiment file (YAML), or the name of one that ships, such as door.")],
     out: Annotated[Path | None, option("--out", "-o", "Folder for the results [default: NAME-result].")] = None,
     data: Data = None,
@@ -22,6 +24,7 @@ def identify(
     without: Annotated[
         list[str] | None, option("--without-section", "Leave a section out of the report; repeatable.", metavar="NAME")
     ] = None,
+    profile: Annotated[bool, option("--profile", "Write the seconds of each step into result.json.")] = False,
 ) -> Done:
     """Identify a model from recordings."""
     from palpate.report import identification as report
@@ -33,8 +36,13 @@ def identify(
         if name is not None and name not in known:
             raise UnknownName(f"format of {kind}", name, known)
     folder = output_folder(out, f"{Path(experiment).stem}-result")
-    result = palpate.run_experiment(palpate.read_experiment(experiment, data=data), tell)
+    result = palpate.run_experiment(palpate.read_experiment(experiment, data=data), portion(tell, 0.0, 0.9))
+    tell("writing the report", 0.9)
     paths = save_result(result, folder, figures, tables, sections)
+    if profile:  # the report's seconds too, so that the file is written again
+        tell.end()
+        result = replace(result, data={**result.data, "profile": tell.taken})
+        result.save(folder)
     return Done(result.data, partial(result_text, result.data), paths, _failure(result))
 
 
@@ -106,7 +114,7 @@ def compare(
     from palpate.experiment.comparison import mean_model
     from palpate.report.tables import comparison_text
 
-    tell("comparing")
+    tell("comparing", 0.0)
     folders = [path if path.is_dir() else path.parent for path in results]
     labels = short_names([folder.resolve() for folder in folders])
     data = palpate.compare(dict(zip(labels, map(palpate.read_result, results), strict=True)))
@@ -131,8 +139,8 @@ def reproduce(
 
     check_folder(out)
     check_previous(out)
-    runs = run(folder, as_published=as_published, tell=tell)
-    tell("writing")
+    runs = run(folder, as_published=as_published, tell=portion(tell, 0.0, 0.9))
+    tell("writing", 0.9)
     paths = report.write_reproduction(out, runs)
     paths += save_page(out / "figures", report.write_reproduction_figures, runs)
     paths += save_page(out / "report.html", report.write_reproduction_page, runs)

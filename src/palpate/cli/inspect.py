@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import palpate
-from palpate.cli.console import Done, Tell, argument, option
+from palpate.cli.console import Done, argument, option
 from palpate.errors import PalpateError
+from palpate.progress import Tell, portion
 
 
 def inspect(
@@ -31,7 +32,8 @@ def inspect(
     named = [path for path in files if path.suffix.lower() in (".yaml", ".yml") and path.name != "metadata.yaml"]
     if named and len(files) > 1:
         raise PalpateError("an experiment file names its recordings: inspect it alone")
-    tell("reading")
+    last = 1.0 if out is None and table is None else 0.8  # share done when pages and tables are drawn
+    tell("reading", 0.0)
     from palpate.experiment.file.quantities import unit_of_time
     from palpate.experiment.inspection import inspection_data, motion_recording
     from palpate.recording import FORMATS, load
@@ -40,7 +42,7 @@ def inspect(
     from palpate.report.inspection import describe, inspection_text, write_inspection
 
     if named:
-        inspection, hints = _inspect_experiment(files[0], tell)
+        inspection, hints = _inspect_experiment(files[0], portion(tell, 0.0, last))
     else:
         times: dict[str, Any] = {} if rate is None else {"rate": rate}
         if time is not None or time_unit is not None:
@@ -54,14 +56,14 @@ def inspect(
             # one command may show a table, which needs them, and other files, which do not
             timed = len(files) == 1 or entry is None or "rate" in entry.options
             recordings.append(load(path, format=format_, **(times if timed else {})))
-        tell("aligning and comparing clocks")
+        tell("aligning and comparing clocks", 0.3)
         inspection = palpate.inspect_recordings(recordings, ", ".join(path.name for path in files))
         hints = ["--time-unit ms"] * len(recordings)
     if out is not None:
-        tell("drawing")
+        tell("drawing", last)
         write_inspection(out, inspection)
     if table is not None:
-        tell("writing the table")
+        tell("writing the table", last)
         if inspection.motion is None:
             wrong = "only an experiment file of the motion stage says what moved (stage: motion)"
             raise PalpateError(f"--table: {wrong}")
@@ -85,8 +87,8 @@ def _inspect_experiment(file: Path, tell: Tell) -> tuple[Any, list[str]]:
     hints = [f"recordings.{name}.time: {{column: ..., unit: ms}}" for name in parts]
     title = experiment.config.title or file.name
     if experiment.config.stage == "motion":
-        return inspect_motion(title, recordings, palpate.build_motion(experiment, tell)), hints
+        return inspect_motion(title, recordings, palpate.build_motion(experiment, portion(tell, 0.1, 1.0))), hints
     if experiment.config.motion_from == "markers":
-        return inspect_prepared(title, recordings, prepare_experiment(experiment, tell)), hints
-    tell("comparing clocks")
+        return inspect_prepared(title, recordings, prepare_experiment(experiment, portion(tell, 0.1, 1.0))), hints
+    tell("comparing clocks", 0.3)
     return palpate.inspect_recordings(recordings, title), hints

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Done, Tell, model_file, numbers, option, output_folder, save_json, save_page
+from palpate.cli.console import Done, model_file, numbers, option, output_folder, save_json, save_page
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
+from palpate.progress import Tell
 
 _Stops = Annotated[
     str | None,
@@ -51,7 +52,7 @@ def simulate(
 
     if robot and audit:
         raise PalpateError("give either --robot or --audit, not both")
-    tell("model")
+    tell("model", 0.0)
     path = model_file(path)
     model = with_end_stops(palpate.Model.load(path), stops)
     identified = None if result is None else palpate.read_result(result)
@@ -69,7 +70,7 @@ def simulate(
 
         if feed_forward not in _FEEDS:
             raise UnknownName("--feed-forward", feed_forward, _FEEDS)
-        tell("the hand on the robot and on the object")
+        tell("the hand on the robot and on the object", 0.0)
         folder = output_folder(out, f"{path.stem}-robot")
         true, (velocity, acceleration) = None if truth is None else palpate.Model.load(truth), _FEEDS[feed_forward]
         sensor = LoopSensor(noise_n=noise, noise_nm=noise / 20.0, delay_s=1e-3 * delay)
@@ -80,13 +81,13 @@ def simulate(
         from palpate.rendering.passivity import passivity_of
         from palpate.report.closed_loop import audit_text, write_audit_page
 
-        tell("energy and coupling")
+        tell("energy and coupling", 0.0)
         folder = output_folder(out, f"{path.stem}-audit")
         report = passivity_of(model, identified, radius=grip, hand=hand, delay_s=1e-3 * delay, dt=step)
         return _judged(folder, "audit", report, write_audit_page, audit_text(report), report.audit.passive)
     from palpate.runtime.replay import steady_wrench
 
-    tell("simulation")
+    tell("simulation", 0.0)
     if wrench is None:
         size = {"torque": torque, "force": force, "sine_hz": sine, "lever": 0.8 if grip is None else grip}
         applied = steady_wrench(model, **size, seconds=10.0 if seconds is None else seconds, dt=step)
@@ -187,7 +188,7 @@ def export(
     even_if_failed: Annotated[bool, option("--even-if-failed", "Export it even if its verdict is failed.")] = False,
 ) -> Done:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
-    tell("exporting")
+    tell("exporting", 0.0)
     path = model_file(path)
     model = with_end_stops(palpate.Model.load(path), stops)
     given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else palpate.Model.load(tool)}

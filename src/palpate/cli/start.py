@@ -13,10 +13,11 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Done, Tell, argument, option
+from palpate.cli.console import Done, argument, option
 from palpate.cli.identify import save_result
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
+from palpate.progress import Tell, portion
 
 STAGES = ("wheelbarrow", "door")
 """The twins of the demo."""
@@ -63,7 +64,7 @@ def twin(
     force: Annotated[bool, option("--force", "Write into a folder that is not empty.")] = False,
 ) -> Done:
     """Simulate an experiment: recordings, experiment file and truth.json."""
-    tell("simulating")
+    tell("simulating", 0.0)
     from palpate.experiment.paper.reproduce import TRUTH_FILE
     from palpate.twin import TWINS
 
@@ -95,12 +96,13 @@ def demo(
     from palpate.twin import TWINS
 
     results: dict[str, dict[str, Any]] = {}
-    for kind in STAGES:
+    for i, kind in enumerate(STAGES):
         folder = out / kind
-        tell(f"simulating the {kind}")
+        here = portion(tell, i / len(STAGES), (i + 1) / len(STAGES), f"{kind}, ")
+        here("simulating", 0.0)
         experiment = palpate.read_experiment(TWINS[kind](folder))
-        result = palpate.run_experiment(experiment, lambda step, kind=kind: tell(f"{kind}, {step}"))
-        tell(f"{kind}, writing the report")
+        result = palpate.run_experiment(experiment, portion(here, 0.2, 0.9))
+        here("writing the report", 0.9)
         save_result(result, folder)
         stages = {**dict(zip(("handle",), result.handles, strict=False)), "": result}
         results |= {str(folder / name): dict(stage.data) for name, stage in stages.items()}

@@ -23,7 +23,6 @@ from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
 from palpate.experiment.stage.inputs import Handles
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
-from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
 from palpate.experiment.stage.variations import Variation, contradicted, with_estimated, with_systematic
 from palpate.findings import Finding
@@ -31,14 +30,17 @@ from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
+from palpate.progress import Tell, portion, silent
 from palpate.runtime.replay import Replay, replay, with_stops
 
 COMPENSATED = 3
 """How often lag and compliance are estimated: each time from a fit with less of them."""
+HANDLES_FIRST = 0.7
+"""Share of the time before the fit that goes into the handles, where they are identified first."""
 
 
-def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
-    """Identify what the experiment file asks for; `tell` is called with the name of each step."""
+def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
+    """Identify what the experiment file asks for; `tell` is called as each step begins."""
     config = experiment.config
     if config.stage == "motion":
         remedy = "`palpate inspect` shows the motion; stages that identify are `handle` and `body`"
@@ -47,11 +49,11 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     names = reading.names_in_results(model)
     names += [p.name for p in SensorBias().parameters] if len(model.mechanism.rows) > 1 else []
     reading.check_reference_names(experiment, names, model.mechanism.rows)  # before anything is computed
-    prepared = prepare_experiment(experiment, tell)
-    fit = fit_prepared(experiment, prepared, tell)
+    prepared = prepare_experiment(experiment, portion(tell, 0.0, 0.6))
+    fit = fit_prepared(experiment, prepared, portion(tell, 0.6, 0.7))
     out = Compensation()
     if config.compensate:
-        tell("taking lag and compliance out of the wrench")
+        tell("taking lag and compliance out of the wrench", 0.7)
         for _ in range(COMPENSATED):
             out = compensation(fit, out)
             fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs)))
@@ -65,27 +67,26 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     for name, by in (*prepared.contradicted.items(), *contradicted(fit, config.known).items()):
         uncertain[name] = max(uncertain.get(name, 0.0), by)
     if uncertain:
-        tell("propagating systematic errors")
+        tell("propagating systematic errors", 0.7)
         fit = with_systematic(fit, uncertain)
-    tell("looking for what the model lacks")
+    tell("looking for what the model lacks", 0.75)
     lack = None if fit.inputs.filtering.published else lack_of_fit(fit)
     fit = fit if lack is None else with_model_part(fit, lack)
-    tell("replaying")
+    tell("replaying", 0.85)
     played = None if refused else replay_fit(fit, prepared.segments["test"])
-    tell("judging")
+    tell("judging", 0.9)
     taken_out = out if config.compensate else None
     case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played, lack, taken_out)
     return build_result(case, judge(case))
 
 
-def prepare_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Prepared:
+def prepare_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Prepared:
     """An experiment up to its balance: its handles first, then recordings on one clock."""
-    return prepare(experiment, tell, handles=handles_of(experiment, tell))
+    handles = handles_of(experiment, portion(tell, 0.0, HANDLES_FIRST))
+    return prepare(experiment, portion(tell, HANDLES_FIRST if handles.results else 0.0, 1.0), handles=handles)
 
 
-def fit_prepared(
-    experiment: Experiment[Any], prepared: Prepared, tell: Tell = lambda _: None, plan: Plan | None = None
-) -> Fit:
+def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = silent, plan: Plan | None = None) -> Fit:
     """Fit as the experiment file says, or by another plan."""
     config, segments, inputs = experiment.config, prepared.segments, prepared.inputs
     if plan is None:
@@ -141,7 +142,11 @@ def handles_of(experiment: Experiment[Any], tell: Tell) -> Handles:
     first = _handle(experiment, "handle", config.handle, sensors if shared else sensors[:1], tell)
     if len(cells) == 1:
         return first
-    second = Handles(first.phis) if shared else _handle(experiment, "handle_2", config.handle_2, sensors[1:], tell)
+    if shared:
+        second = Handles(first.phis)
+    else:
+        after = portion(tell, 0.5 if first.results else 0.0, 1.0)
+        second = _handle(experiment, "handle_2", config.handle_2, sensors[1:], after)
     return Handles(first.phis + second.phis, first.results + second.results, first.findings + second.findings)
 
 
@@ -154,13 +159,13 @@ def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str]
     results, path = tuple[Result, ...](), experiment.source.parent / part
     shipped = part in reading.shipped_experiments() and not path.is_file()
     if path.suffix in (".yaml", ".yml") or shipped:
-        tell("identifying the handle")
+        tell("identifying the handle", 0.0)
         with experiment.at(key):
             of_handle = reading.read_experiment(part if shipped else path, data=experiment.data if shipped else None)
         if of_handle.config.stage != "handle":
             wrong = f"{part} is an experiment of the stage {of_handle.config.stage!r}"
             raise experiment.problem(key, wrong, "give one of stage: handle")
-        results = (run_experiment(of_handle, tell),)
+        results = (run_experiment(of_handle, portion(tell, 0.0, 1.0, "handle: ")),)
         model = results[0].model
         assert model is not None  # of a free body no number is refused
     else:

@@ -16,13 +16,13 @@ from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
 from palpate.experiment.stage.fit import Fit, Plan
 from palpate.experiment.stage.inputs import Belief
 from palpate.experiment.stage.prepare import Prepared, shown_as
-from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import provenance, read_result, rms_entry
 from palpate.files import finite, sha256
 from palpate.findings import Finding, Severity, sentences
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares, rms
+from palpate.progress import Tell, portion, silent
 
 VALIDATION_FORMAT = 1
 WORSE_THAN_REFIT = 2.0
@@ -49,18 +49,16 @@ class Validation:
         return bool(self.data["verdict"]["passed"])
 
 
-def validate(
-    model: Model, experiment: Experiment[Any], tell: Tell = lambda _: None, *, path: Path | None = None
-) -> Validation:
+def validate(model: Model, experiment: Experiment[Any], tell: Tell = silent, *, path: Path | None = None) -> Validation:
     """Judge a model by the recordings of an experiment: all its segments count, they need not be divided.
 
     `path`: where the model was read; a result.json beside it gives the intervals of its numbers and the data it saw.
     """
     model = model.of_object()
     prepared, fit = _refit(model, experiment, tell)
-    tell("replaying")
+    tell("replaying", 0.7)
     replayed = _replayed(model, fit)
-    tell("judging")
+    tell("judging", 0.95)
     beside = None if path is None else path.parent / "result.json"
     known = read_result(beside) if beside is not None and beside.is_file() else None
     spans = [s for kind, segments in prepared.segments.items() if kind != "static" for s in segments]
@@ -102,14 +100,14 @@ def _refit(model: Model, experiment: Experiment[Any], tell: Tell) -> tuple[Prepa
     if config.stage not in ("handle", "body"):
         raise experiment.problem("stage", f"a model is not validated by the {config.stage} stage", "handle or body")
     _check_kind(model, experiment)
-    prepared = prepare_experiment(experiment, tell)
+    prepared = prepare_experiment(experiment, portion(tell, 0.0, 0.6))
     inputs, segments = prepared.inputs, prepared.segments
     elements = tuple(e.estimating(False) for e in model.elements)
     instruments = tuple(e for e in inputs.model.elements if e.instrument)
     ours = replace(model, mechanism=inputs.mechanism, elements=(*elements, *instruments), values={})
     belief = Belief(mass=inputs.belief.mass, factor=inputs.belief.factor)
     moved = sorted([*segments["train"], *segments["test"]])
-    tell("solving")
+    tell("solving", 0.6)
     inputs, all_train = replace(inputs.with_model(ours), belief=belief), {**segments, "train": moved, "test": []}
     plan = Plan((*segments["quasi_static"], *moved))
     return prepared, fit_prepared(experiment, replace(prepared, inputs=inputs, segments=all_train), plan=plan)

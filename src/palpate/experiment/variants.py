@@ -10,21 +10,21 @@ from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.run import prepare_experiment
 from palpate.experiment.stage.inputs import fit_balance, move
-from palpate.experiment.stage.recordings import Tell
 from palpate.identify import Balance
 from palpate.identify.variants import Ranking, door_variants, rank_variants
+from palpate.progress import Tell, portion, silent
 
 
-def rank_body(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Ranking:
+def rank_body(experiment: Experiment[Any], tell: Tell = silent) -> Ranking:
     """Fit alternatives of the experiment's object and rank them by cross-validation."""
     if experiment.config.stage != "body":
         wrong = f"only bodies have variants; this is an experiment of the stage {experiment.config.stage!r}"
         raise experiment.problem("stage", wrong, "give one of stage: body")
-    prepared = prepare_experiment(experiment, tell)
+    prepared = prepare_experiment(experiment, portion(tell, 0.0, 0.8))
     if prepared.inputs.main is None:
         raise experiment.problem("object", "only objects with one freedom have variants", "give a door or a drawer")
     balance = fit_balance(prepared.inputs, move(prepared.inputs))
-    tell("fitting variants")
+    tell("fitting variants", 0.8)
     segments = [*prepared.segments["quasi_static"], *prepared.segments["train"]]
     with experiment.at("segments", kind=DataProblem):
         return rank_variants(balance, door_variants(balance.model, span=_span(balance)), segments)

@@ -19,7 +19,7 @@ from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
 from palpate.experiment.stage.prepare import Prepared, imu_inputs
-from palpate.experiment.stage.recordings import Tell, load_part
+from palpate.experiment.stage.recordings import load_part
 from palpate.experiment.stage.result import rms_entry
 from palpate.experiment.stage.view import View, picture
 from palpate.files import finite
@@ -37,6 +37,7 @@ from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import drawing_values
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, transform, wrench_transmission
+from palpate.progress import Tell, portion
 
 HANDLE_HZ, BODY_HZ = 1000.0, 100.0
 HEIGHT = "height"
@@ -53,7 +54,7 @@ class PublishedFit:
 
 def fit_published(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """One of the four, by its shipped file's name; the drawing is damped in theta with the Table's lambda."""
-    tell("reading")
+    tell("reading", 0.0)
     prior, damping = prior_of(experiment), PAPER[name].damping
     stated = None if prior is None or damping is None else replace(prior, damping=damping.value, form="theta")
     return (_handle if name in HANDLES else _body)(CHOICES[name], experiment, stated, tell)
@@ -73,7 +74,7 @@ def _handle(choices: Choices, experiment: Experiment[Any], prior: Prior | None, 
     mounted = ImuMotion(_even(imu, HANDLE_HZ), T, smoothing)
     inputs = imu_inputs(object_model(experiment), config.sensor, wrench, mounted, filtering, Belief(prior))
     segments = _segments(choices, HANDLE_HZ)
-    fit = _fitted(inputs.on_clock(None), segments, tell)
+    fit = _fitted(inputs.on_clock(None), segments, portion(tell, 0.5, 1.0))
     return PublishedFit(published_data(experiment, fit, segments))
 
 
@@ -111,11 +112,11 @@ def _body(choices: Choices, experiment: Experiment[Any], prior: Prior | None, te
         belief=Belief(prior, mass=None if mass is None else mass.value, fixed=config.fixed),
         sigma=np.ones(len(model.mechanism.rows)),
     )
-    fit = _fitted(replace(inputs, measured=(wrench - fixed)[None]), segments, tell)
+    fit = _fitted(replace(inputs, measured=(wrench - fixed)[None]), segments, portion(tell, 0.4, 0.7))
     known = () if fit.spring is None else tuple(fit.spring.values)
     data = {**published_data(experiment, fit, segments, known), "marker_error_m": body.mean_error_m}
     if any(choices.at_contact):
-        without = _fitted(replace(inputs, measured=wrench[None]), segments, tell).solution
+        without = _fitted(replace(inputs, measured=wrench[None]), segments, portion(tell, 0.7, 1.0)).solution
         data["without_correction"] = {e.name: e.value for e in without.estimates}
     return PublishedFit(data, picture(Prepared(fit.inputs, segments, {}, ()), fit, None))
 

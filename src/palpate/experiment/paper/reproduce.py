@@ -15,11 +15,11 @@ from palpate.experiment.file.reading import ROOTS, Experiment, parse, shipped_ex
 from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, ORDER
 from palpate.experiment.paper.published import PublishedFit, aligned, fit_published, read_markers
 from palpate.experiment.run import run_experiment
-from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import Result, read_result
 from palpate.files import read_bytes
 from palpate.model import Model
 from palpate.motion.cloud import fit_body, mean_cloud
+from palpate.progress import Tell, portion, silent
 from palpate.recording.formats import as_utf8, head_of, kind
 
 REPRODUCTION_FORMAT = 1
@@ -124,13 +124,14 @@ class Reproduction:
         return tuple(dict.fromkeys(against))
 
 
-def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = lambda _: None) -> Reproduction:
+def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = silent) -> Reproduction:
     """Run what can run; `as_published`: the authors' choices only."""
     copy = find_copy(folder)
     files = look(copy)
     modes: tuple[Mode, ...] = ("published",) if as_published else ("published", "default")
     truth, entries = _truth(copy), dict[str, Entry]()
-    for name in sorted(ORDER, key=lambda name: name not in HANDLES):  # a body needs the weight of its handle
+    share = 1.0 / (len(ORDER) * len(modes))
+    for i, name in enumerate(sorted(ORDER, key=lambda name: name not in HANDLES)):  # a body needs its handle's weight
         mine = tuple(f for f in files if f.experiment == name)
         lost = dict.fromkeys(f.file for f in mine if f.needed and not f.usable)
         entry = Entry(name, truth=truth.get(name))
@@ -138,9 +139,10 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
             why = f"{NOT_RUN} {' and '.join(lost)}"
             entries[name] = replace(entry, refused=dict.fromkeys(modes, why), **_markers_only(name, copy, mine))
             continue
-        for mode, run in zip(modes, (_published, _default), strict=False):
+        for j, (mode, run) in enumerate(zip(modes, (_published, _default), strict=False)):
             try:
-                entry = run(entry, copy, mine, entries, tell)
+                begin, how = (len(modes) * i + j) * share, ", as published" if mode == "published" else ""
+                entry = run(entry, copy, mine, entries, portion(tell, begin, begin + share, f"{name}{how}: "))
             except PalpateError as error:  # without the folders of this machine: a report may go to others
                 why = str(error).replace(str(shipped_experiments()[name]), f"{name}.yaml").replace(f"{copy}/", "")
                 entry = replace(entry, refused={**entry.refused, mode: why})
@@ -195,7 +197,7 @@ def check_previous(out: Path) -> None:
 
 def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], _: Mapping[str, Entry], tell: Tell) -> Entry:
     experiment = experiment_of(entry.name, copy, files)
-    fit = fit_published(entry.name, experiment, lambda step: tell(f"{entry.name}, as published: {step}"))
+    fit = fit_published(entry.name, experiment, tell)
     entry = replace(entry, marker_error_m=fit.data.get("marker_error_m"))
     explained = float(np.median([row["explained"] for row in fit.data["rms"]["train"].values()]))
     if explained >= LEAST_EXPLAINED:
@@ -218,7 +220,7 @@ def _default(entry: Entry, copy: Path, files: tuple[FileState, ...], entries: Ma
             values = {n: float(e["value"]) for n, e in handle.data["parameters"].items()}
             weight, whose = (values["m"], (values["c_x"], values["c_y"], values["c_z"])), "identified above"
         notes = (*notes, f"default: the handle's mass is the one {whose}, {weight[0]:.4g} kg")
-    result = run_experiment(experiment_of(name, copy, files, handle=weight), lambda step: tell(f"{name}: {step}"))
+    result = run_experiment(experiment_of(name, copy, files, handle=weight), tell)
     return replace(entry, default=result, notes=notes)
 
 

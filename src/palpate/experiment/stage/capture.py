@@ -16,7 +16,7 @@ from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import MarkersPart, MotionPart
 from palpate.experiment.stage import recordings
-from palpate.experiment.stage.recordings import Instrument, Tell
+from palpate.experiment.stage.recordings import Instrument
 from palpate.findings import Finding, Severity
 from palpate.motion import cloud as clouds
 from palpate.motion import derivatives as slopes
@@ -32,6 +32,7 @@ from palpate.motion.smoothing import fuse
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, Poses
+from palpate.progress import Tell, portion, silent
 from palpate.recording import Recording
 
 T = TypeVar("T")
@@ -223,20 +224,20 @@ def attempt(findings: list[Finding], cause: str, what: Callable[[], T]) -> T | N
         return None
 
 
-def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench: bool = False) -> CapturedMotion:
+def capture(experiment: Experiment[Any], tell: Tell = silent, *, wrench: bool = False) -> CapturedMotion:
     """Poses and frames of the body, clocks of the instruments beside the cameras, and the vertical.
 
     wrench: whether the load cell's clock is wanted too, by the motion of the body alone.
     """
-    tell("aligning the markers")
+    tell("aligning the markers", 0.0)
     body = read_body(experiment)
     weak = weak_orientation(body.fit)
     findings = [*body.checked.findings, *not_rigid(body)] + ([] if weak is None else [weak.finding])
     frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
     poses = body.poses_of(frame)
-    tell("comparing the clocks")
+    tell("comparing the clocks", 0.6)
     devices = _devices(experiment, body, findings, wrench=wrench)
-    tell("looking for the vertical")
+    tell("looking for the vertical", 0.8)
     placement = _placement(experiment, body, poses, devices.get("imu"), findings)
     moves_along = placement is not None and placement.explained >= TOGETHER
     up = placement.tilt.up if placement is not None and moves_along and placement.tilt is not None else UP
@@ -248,13 +249,13 @@ def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench:
     return CapturedMotion(body, frame, poses, devices, placement, up, tuple(findings))
 
 
-def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None) -> CapturedMotion:
+def build_motion(experiment: Experiment[MotionPart], tell: Tell = silent) -> CapturedMotion:
     """Run the motion stage. What cannot be known is a finding; what is wrong in the file is an error."""
-    config, captured = experiment.config, capture(experiment, tell, wrench=True)
+    config, captured = experiment.config, capture(experiment, portion(tell, 0.0, 0.7), wrench=True)
     markers, body, poses, up = config.markers, captured.body, captured.poses, captured.up
     part, findings = config.derivatives, list(captured.findings)
     more: dict[str, Any] = {}
-    tell("differentiating")
+    tell("differentiating", 0.7)
     if part.method == "fusion":
         imu = captured.devices.get("imu")
         more["motion"] = attempt(findings, "fusion", lambda: _fused(experiment, poses, up, imu))

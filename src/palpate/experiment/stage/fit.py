@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage.inputs import Inputs, Moved, compressed, fit_balance, move, whole_balance
-from palpate.experiment.stage.recordings import Tell
 from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
 from palpate.identify.solution import VAGUE, Estimate, Status, natural_size
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
+from palpate.progress import Tell, silent
 
 LONGEST_S = 0.7
 """Of the windows that are compared."""
@@ -267,7 +267,7 @@ def fit_inputs(
     *,
     noise: MotionNoise | None = None,
     find_contact: bool = False,
-    tell: Tell = lambda _: None,
+    tell: Tell = silent,
 ) -> Fit:
     """Fit the plan's segments.
 
@@ -308,11 +308,11 @@ def _between_stops(
     moved = move(inputs)
     shaped = None
     if plan.quasi_static is None and any(s.free for e in inputs.model.elements for s in e.shapes):
-        tell("looking for the zones")
+        tell("looking for the zones", 0.0)
         shaped = _shapes_in_data(fit_balance(inputs, moved), plan.segments)
         inputs = inputs.with_model(shaped.model)
     balance = whole_balance(inputs, moved)
-    tell("compressing")
+    tell("compressing", 0.5)
     train = compressed(inputs, moved, plan.segments, balance, noise)
     weighed, weights = robust(train)
     train = weighed if plan.robust else train

@@ -30,7 +30,7 @@ from palpate.experiment.stage.capture import (
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of, lowest
 from palpate.experiment.stage.inputs import STEP, Belief, Filtering, Handles, ImuMotion, Inputs, Sensor, belief_of
-from palpate.experiment.stage.recordings import Instrument, Tell
+from palpate.experiment.stage.recordings import Instrument
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance, MotionNoise, compress
 from palpate.identify.balance import Segment
@@ -46,6 +46,7 @@ from palpate.motion.smoothing import Smoothed, smooth
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Poses, log_rotation, transform
+from palpate.progress import Tell, portion, silent
 
 TRAIN_SHARE = 0.6
 SHORTEST_RUN_S = 1.0
@@ -90,7 +91,7 @@ class Prepared:
     """Key of `uncertain` -> by how much gravity surely contradicts the IMU."""
 
 
-def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles: Handles | None = None) -> Prepared:
+def prepare(experiment: Experiment[Any], tell: Tell = silent, *, handles: Handles | None = None) -> Prepared:
     """Read everything and bring it onto one clock; handles: those behind the sensors of a body."""
     model = object_model(experiment)
     check_keys(experiment, model)
@@ -106,7 +107,7 @@ def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles
 
 def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     config, mechanism, unit = experiment.config, model.mechanism, model.mechanism.position_units[0]
-    tell("reading the table")
+    tell("reading the table", 0.0)
     even, findings = recordings.read_table(experiment, config.recordings.signals, model)
     position, segments = even.seen_x[:, 0], recordings.segments_of(experiment, even.times_s, even.rows)
     static = next(iter(segments["static"]), None)
@@ -139,9 +140,9 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     config = experiment.config
     _check_towards(experiment)
     model = model if model.mechanism.wheel is None else _with_wheel(experiment, model)
-    tell("reading the load cells")
+    tell("reading the load cells", 0.0)
     cells = recordings.read_wrenches(experiment)
-    captured = capture(experiment, tell)
+    captured = capture(experiment, portion(tell, 0.05, 0.4))
     body, times = captured.body, captured.body.poses.times_s
     findings = [f for f in captured.findings if f.fatal or f.cause not in SETTLED]
     findings += handles.findings
@@ -175,7 +176,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_root(experiment, body, name))
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
-    tell("smoothing the motion")
+    tell("smoothing the motion", 0.4)
     smoothed, travel_std = _smoothed(experiment, captured, model, q, T_cloud_body, segments, findings), 0.0
     if smoothed is not None:  # so sharp a motion shows that errors of single markers do not average out
         turn, place = pose_std(body.cloud.points, body.fit.mean_error_m)
@@ -205,7 +206,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     check_seen_segments(experiment, inputs, segments)
     offset, clock = None, stated_clock(experiment, "wrench", cells[0].even, body)
     if clock is None:
-        tell("comparing the clocks by the balance")
+        tell("comparing the clocks by the balance", 0.6)
         doubts = [*findings, *(f for cell in cells for f in cell.faults())]
         offset = _clock(experiment, captured, inputs, segments, doubts)
         clock = offset.clock
@@ -610,9 +611,9 @@ def _filtering(
 def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     """A free body with one sensor, such as a handle. The load cell's clock is the reference."""
     config = experiment.config
-    tell("reading the load cell")
+    tell("reading the load cell", 0.0)
     wrench = recordings.read_wrench(experiment, config.recordings.wrench)
-    tell("reading the IMU")
+    tell("reading the IMU", 0.1)
     imu = recordings.read_imu(experiment, config.recordings.imu)
     part = config.filtering
     smoothing, lowpass, band = PARALLEL, None, None
@@ -626,7 +627,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     mounted = ImuMotion(imu.even, T_body_imu, smoothing, config.accelerometer_zero)
     filtering = Filtering(smoothing.slope_window_s, smoothing.slope_order, lowpass, band)
     inputs = imu_inputs(model, config.sensor, wrench.even, mounted, filtering, belief_of(experiment, model))
-    tell("aligning the clocks")
+    tell("aligning the clocks", 0.2)
     offset, drifts = None, list[Finding]()
     if config.clocks == "auto":
         offset = _offset_by_features(mounted, wrench.even)
@@ -641,11 +642,11 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         at, there = (recordings.time_of_sample(experiment, key, i.even) for key, i in pairs)
         clock = ClockMap(at - there, 0.0, 0.0, 0.0, 0.0, False)
     inputs = inputs.on_clock(clock)
-    tell("deriving the motion")
+    tell("deriving the motion", 0.7)
     balance = stage_inputs.fit_balance(inputs, stage_inputs.move(inputs))
     segments = _imu_segments(experiment, balance, wrench.even)
     noise, noise_findings = _noise_of(config.noise_in_motion, inputs, mounted, balance, segments["train"])
-    tell("checking the recordings")
+    tell("checking the recordings", 0.8)
     doubts, contradicted = judge_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
     used = [*segments["train"], *segments["test"]]
     shift = float(clock.offset_s)  # to a few samples, whatever the drift

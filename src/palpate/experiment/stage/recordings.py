@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -25,8 +24,6 @@ from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
 from palpate.recording.gates import check_channels
 
-Tell = Callable[[str], None]
-"""Called with the name of each step as it begins."""
 KINDS = ("static", "quasi_static", "train", "test")
 MOVING_KINDS = KINDS[1:]
 """Of segments in which the object is moved."""
