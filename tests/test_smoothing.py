@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
 from palpate.experiment import Result, read_experiment, run_experiment
-from palpate.motion import smoothing
+from palpate.motion import smoothing, trajectory
 from palpate.motion.derivatives import coordinate_motion, design_lowpass, pose_motion
 from palpate.motion.smoothing import Smoothed, fuse, smooth
 from palpate.physics.motion import Poses, transport_acceleration
@@ -84,7 +84,7 @@ def errors(s: Smoothed, t: Array) -> list[Array]:
 def test_the_spline_is_scipys() -> None:
     b = BSpline.basis_element(np.arange(7) - 3.0)
     expected = [[float(b(x, nu=d)) for x in (2, 1, 0, -1, -2)] for d in range(3)]
-    assert pytest.approx(np.array(expected), abs=1e-14) == smoothing._SPLINE
+    assert pytest.approx(np.array(expected), abs=1e-14) == trajectory._SPLINE
 
 
 def test_what_is_felt_is_linear_in_the_features_with_the_constants_of_the_place() -> None:

@@ -1,22 +1,15 @@
-"""One smoother for all that saw a motion: coordinates as measured, and an IMU on the object.
+"""One smoother for cameras and an IMU on the object: the motion that explains both (`trajectory`).
 
-Each coordinate is a quintic spline with a knot at every sample of the reference clock: as many unknowns as samples, so
-that nothing is assumed of how smooth the motion is and nothing of it is lost (the identified inertia does not shrink);
-the low-pass of the balance, the same for every column and the wrench, takes the noise away. Coefficients and the IMU's
-constants (gains, zeros, lever arm, clock) are weighted least squares over the whole recording by Gauss-Newton (Furgale,
-Rehder & Siegwart 2013, IROS: continuous-time batch estimation). A sample touches five coefficients, so the normal
-equations are banded, bordered by the constants, and cost is linear in the length. Gains are free, so that a turned,
-misplaced or badly scaled IMU moves no number: cameras alone say how far it went, and the IMU how.
+The IMU's gains, zeros, lever arm and clock are free, so that a turned, misplaced or badly scaled IMU moves no number:
+cameras alone say how far it went, and the IMU how.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem
@@ -30,32 +23,22 @@ from palpate.motion.derivatives import (
     stretches,
     window_samples,
 )
+from palpate.motion.trajectory import Path, States, Trajectory
 from palpate.physics import motion as rigid
-from palpate.physics.arrays import FloatArray, rate_hz, rms, symmetric_inverse
+from palpate.physics.arrays import FloatArray, rate_hz, rms
 
 Felt = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Positions and their first and second derivatives (samples, n) -> specific force at the body's origin (m/s2), angular
 rate (rad/s) and its derivative, in the body: (samples, 9).
 """
-_SPLINE = np.array([[1, 26, 66, 26, 1], [-5, -50, 0, 50, 5], [20, 40, -120, 40, 20]]) / 120.0
-"""Values and derivatives at a knot of the five quintic B-splines around it (de Boor 2001, IX)."""
-_LOCAL = 5
-_ROUNDS, _SMALL, _SAME = 16, 0.5, 1.1
-"""Of Gauss-Newton at most; the last changes accelerations by this share of their noise, and noises by this ratio."""
 _LATE = 1e-3
 """s: a clock that is off by more is moved before anything else."""
 _LIKE, _LEAST = 0.3, 1e-4
 """Noise of a channel, at least: over that of the instrument's loudest one, and over what it shows."""
-_AT_ONCE = 4096
-_FAR = 3.0
-"""Standard deviations from which a sample counts less the farther it is off (Huber 1964): a knock is no motion."""
-_NOISE_WINDOW_S, _START_S, _SLOW_S = 0.11, 0.21, 0.1
+_NOISE_WINDOW_S, _SLOW_S = 0.11, 0.1
 _PRIOR = np.array([*[0.5, *[0.05] * 3, *[1.0] * 9] * 3, *[0.1, *[0.05] * 3] * 3, 1e-3, 5e-5])
 """How far constants may be from where they start. Accelerometer, each axis: zero (m/s2), gains, lever arms (m);
 gyroscope: zero (rad/s), gains; clock: s, s/s. It holds what the data do not show.
-"""
-_FOURTH, _ROUGH = (1.0, -4.0, 6.0, -4.0, 1.0), 1 / 16
-"""Fourth differences and how much they count: 16 times a measured coordinate at half the rate, 1e-4 of it at a tenth.
 """
 _FORCES, _RATES = 13, 4
 """Constants of an axis of either."""
@@ -78,6 +61,10 @@ class Smoothed:
     """What is left of the coordinates over their noise: about 1 where cameras and IMU agree."""
     gyro_scale: float
     """Angular rate that the gyroscope shows over that of the body; 1 where nothing turns."""
+    trajectory: Trajectory
+    """What was solved, and ..."""
+    path: Path
+    """... what came out."""
 
     def noisier(self) -> Smoothed:
         """The same with the noise once more."""
@@ -141,23 +128,27 @@ def smooth(
     of_imu = np.median(np.abs(bends), axis=0) / (0.6745 * np.sqrt(70.0))
     of_imu = np.maximum(of_imu * np.sqrt(share), _LEAST * np.nanstd(y, axis=0) + 1e-9)
     of_imu = np.maximum(of_imu, _LIKE * np.repeat([of_imu[FORCE].max(), of_imu[RATE].max()], 3))
-    state = _State(times_s, q, y, felt, np.concatenate([of_q, of_imu]))
-    c, p, noise, sigma = _solve(state, T_body_imu)
+    seen_by = _Imu(times_s, y, felt, of_imu, _constants(T_body_imu))
+    trajectory = Trajectory(times_s, q, of_q, (seen_by,))
+    solved = trajectory.solve(until=lambda p: abs(p[-2]) > _LATE)
+    p, z = solved.constants, trajectory.states(solved.coefficients)
     if abs(p[-2]) > _LATE:
         if again == 0:
             raise DataProblem("smoothing", f"the IMU's clock seems to be off by more than {1e3 * abs(p[-2]):.1f} ms")
         return smooth(times_s, q, imu_s + p[-2], imu, T_body_imu, felt, clock, again=again - 1)
-    path, drawn = (CoordinateMotion(times_s, *state.values(x)) for x in (c, noise))
-    for m in (path, drawn):
-        m.position[~both] = m.speed[~both] = m.acceleration[~both] = np.nan
-    n, left = q.shape[1], y[both] - state.predicted(state.values(c), p)[both]
+    path, drawn = (
+        CoordinateMotion(times_s, *(np.where(both[:, None], x, np.nan) for x in states))
+        for states in (z, trajectory.states(solved.drawn))
+    )
+    n, left = q.shape[1], (y - seen_by.shown(z, p))[both]
     slow = window_samples(_SLOW_S, rate, 1)  # of a hand; vibration and knocks are no contradiction
     beyond, moving = (np.square(savitzky_golay(x - x.mean(axis=0), slow, 1)).sum(axis=0) for x in (left, y[both]))
     beyond = np.maximum(beyond - len(left) / slow * of_imu**2, 0.0)
     unexplained = np.array([beyond[part].sum() / max(moving[part].sum(), 1e-300) for part in (FORCE, RATE)])
-    turning, shown = felt(*state.values(c))[:, 3:6], p[3 * _FORCES : -2].reshape(3, -1)[:, 1:]
+    turning, shown = felt(*z)[:, 3:6], p[3 * _FORCES : -2].reshape(3, -1)[:, 1:]
     scale = rms(turning @ shown.T) / rms(turning) if rms(turning) > 0 else 1.0
-    return Smoothed(path, drawn, unexplained, float((sigma[:n] / of_q).max()), scale)
+    disagree = float((solved.sigma[:n] / of_q).max())
+    return Smoothed(path, drawn, unexplained, disagree, scale, trajectory, solved)
 
 
 def fuse(
@@ -196,30 +187,21 @@ def fuse(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _State:
-    """What was measured, on the reference clock."""
+class _Imu:
+    """An IMU on the body. Constants: of each axis of the accelerometer, of the gyroscope, and of the clock."""
 
     times_s: FloatArray
-    q: FloatArray
-    y: FloatArray
-    """(samples, 6): the IMU."""
+    measured: FloatArray
+    """(samples, 6), m/s2 and rad/s in its axes."""
     felt: Felt
     noise: FloatArray
-    """(n + 6,): standard deviations of coordinates and IMU, at least."""
+    start: FloatArray
+    prior: FloatArray = field(default_factory=lambda: _PRIOR)
+    alike: tuple[int, ...] = (3, 3)
 
-    @property
-    def stencil(self) -> FloatArray:
-        """(3, 5): `_SPLINE` in units of time."""
-        return _SPLINE * rate_hz(self.times_s) ** np.arange(3)[:, None]
-
-    def values(self, c: FloatArray) -> list[FloatArray]:
-        """Coefficients (samples + 4, n) -> positions, speeds, accelerations (samples, n)."""
-        local = sliding_window_view(c, _LOCAL, axis=0)
-        return [local @ b for b in self.stencil]
-
-    def predicted(self, z: list[FloatArray], p: FloatArray) -> FloatArray:
-        """(samples, 6): what the IMU shows of this motion."""
-        y, late = _shown(self.felt(*z), p), (p[-2] + p[-1] * self.away)[:, None]
+    def shown(self, z: States, constants: FloatArray) -> FloatArray:
+        """(samples, 6)."""
+        y, late = _shown(self.felt(*z), constants), (constants[-2] + constants[-1] * self.away)[:, None]
         slope, bend = (savitzky_golay(y, 5, 4, derivative=d, rate_hz=rate_hz(self.times_s)) for d in (1, 2))
         return y + late * slope + late**2 / 2 * bend
 
@@ -228,17 +210,17 @@ class _State:
         """Times from the middle, s."""
         return self.times_s - self.times_s.mean()
 
-    def rows(self, z: list[FloatArray], p: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
-        """How the IMU's rows (samples, 6) of a block answer to q, q', q'' (samples, 6, n, 3) and to the constants."""
+    def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
+        """(samples, 6, n, 3) and (samples, 6, constants)."""
         part = [x[here] for x in z]
         k = self.felt(*part)
-        y = _shown(k, p)
+        y = _shown(k, constants)
         J = np.empty((len(k), 6, z[0].shape[1], 3))
         for d, i in np.ndindex(3, z[0].shape[1]):
             other = [x.copy() for x in part]
             other[d][:, i] += _STEP
-            J[:, :, i, d] = (_shown(self.felt(*other), p) - y) / _STEP
-        K, (forces, rates) = np.zeros((len(k), 6, len(p))), _features(k)
+            J[:, :, i, d] = (_shown(self.felt(*other), constants) - y) / _STEP
+        K, (forces, rates) = np.zeros((len(k), 6, len(constants))), _features(k)
         for i in range(3):
             K[:, i, i * _FORCES : (i + 1) * _FORCES] = forces
             K[:, 3 + i, (start := 3 * _FORCES + i * _RATES) : start + _RATES] = rates
@@ -271,97 +253,3 @@ def _constants(T_body_imu: FloatArray) -> FloatArray:
     turning = np.array([[0, -x, -x, y, z, 0], [-y, 0, -y, x, 0, z], [-z, -z, 0, 0, x, y]])
     forces = np.hstack([np.zeros((3, 1)), R, -R @ rigid.skew([x, y, z]), R @ turning])
     return np.concatenate([forces.ravel(), np.hstack([np.zeros((3, 1)), R]).ravel(), [0.0, 0.0]])
-
-
-class _Normal:
-    """Normal equations of the coefficients in lower banded form, bordered by constants, some samples at a time."""
-
-    def __init__(self, samples: int, n: int, columns: int) -> None:
-        """Without any rows. columns: right sides, two and one for each constant."""
-        self.n, self.size = n, (samples + _LOCAL - 1) * n
-        self.band, self.right = np.zeros((_LOCAL * n, self.size)), np.zeros((self.size, columns))
-        self.corner = np.zeros((columns - 2, columns))
-
-    def add(self, first: int, stencil: FloatArray, J: FloatArray, right: FloatArray) -> None:
-        """Add rows (samples, rows, n, 3) = right (samples, rows, columns) of samples from `first` on."""
-        count, n = len(J), self.n
-        flat = J.reshape(count, -1, 3 * n).swapaxes(1, 2)
-        squares = (flat @ flat.swapaxes(1, 2)).reshape(count, n, 3, n, 3)
-        local = np.einsum("dl,Nidje,em->Nlimj", stencil, squares, stencil, optimize=True).reshape(count, 5 * n, 5 * n)
-        pull = np.einsum("dl,Nidc->Nlic", stencil, (flat @ right).reshape(count, n, 3, -1)).reshape(count, 5 * n, -1)
-        for a in range(_LOCAL * n):
-            for b in range(a + 1):
-                start = first * n + b
-                self.band[a - b, start : start + count * n : n] += local[:, a, b]
-            self.right[first * n + a : (first + count) * n + a : n] += pull[:, a]
-        self.corner += np.einsum("Nrk,Nrc->kc", right[:, :, 2:], right)
-
-    def solve(self, c: FloatArray, pull: FloatArray, of_q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
-
-        c: the coefficients so far; pull: (constants,) of what they are believed to be before, in standard deviations
-        of `_PRIOR`; of_q: (n,) noise of the coordinates, beside which a motion near half the sampling rate, which
-        nothing tells, is taken as small.
-        """
-        from scipy.linalg import solveh_banded
-
-        n, bends = self.n, np.diff(c, n=4, axis=0) * _ROUGH / of_q**2
-        for i, a in enumerate(_FOURTH):
-            self.right[i * n : i * n + bends.size, 0] -= a * bends.ravel()
-            for j, b in enumerate(_FOURTH[: i + 1]):
-                stop = self.size - (_LOCAL - 1 - j) * n
-                self.band[(i - j) * n, j * n : stop] += np.resize(a * b * _ROUGH / of_q**2, stop - j * n)
-        try:
-            x = np.asarray(solveh_banded(self.band, self.right, lower=True, check_finite=False), dtype=float)
-        except np.linalg.LinAlgError:
-            raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument") from None
-        inner = self.corner - self.right[:, 2:].T @ x
-        inner[:, 0] += pull / _PRIOR
-        constants = symmetric_inverse(inner[:, 2:] + np.diag(_PRIOR**-2.0)) @ inner[:, :2]
-        return (x[:, :2] - x[:, 2:] @ constants).reshape(-1, n, 2), constants
-
-
-def _solve(state: _State, T_body_imu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Coefficients, constants, coefficients of one draw of the noise, and the noise (n + 6,) that residuals show."""
-    t, n = state.times_s, state.q.shape[1]
-    start = p = _constants(T_body_imu)
-    measured, unit = np.hstack([state.q, state.y]), np.random.default_rng(0).normal(size=(len(t), n + 6))
-    seen, sigma = np.isfinite(measured), state.noise
-    known, bridged = seen.all(axis=1), np.empty_like(state.q)
-    for i, x in enumerate(state.q.T):
-        bridged[:, i] = np.interp(t, t[seen[:, i]], x[seen[:, i]])
-    c = savitzky_golay(bridged, window_samples(_START_S, rate_hz(t), 3), 3)
-    c = np.pad(c, ((2, 2), (0, 0)), mode="edge")
-    counts, noise = seen.astype(float), np.zeros_like(c)
-    edges = np.linspace(0, len(t), 1 + -(-len(t) // _AT_ONCE)).astype(int).tolist()
-    for _ in range(_ROUNDS):
-        z = state.values(c)
-        left = np.where(seen, measured - np.hstack([z[0], state.predicted(z, p)]), 0.0)
-        drawn, weight = unit * sigma, counts / sigma
-        normal = _Normal(len(t), n, 2 + len(p))
-        for a, b in pairwise(edges):
-            J, right = np.zeros((b - a, n + 6, n, 3)), np.zeros((b - a, n + 6, 2 + len(p)))
-            J[:, range(n), range(n), 0] = 1.0
-            J[:, n:], right[:, n:, 2:] = state.rows(z, p, slice(a, b))
-            right[:, :, 0], right[:, :, 1] = left[a:b], drawn[a:b]
-            scale = weight[a:b, :, None]
-            normal.add(a, state.stencil, J * scale[..., None], right * scale)
-        steps, constants = normal.solve(c, (start - p) / _PRIOR, sigma[:n])
-        c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
-        if abs(p[-2]) > _LATE:
-            return c, p, noise, sigma
-        # noise by what residuals leave over what a draw of known size leaves (Girard 1989; Helmert's components)
-        z, other = state.values(c), state.values(c + noise)
-        now = np.hstack([z[0], state.predicted(z, p)])
-        of_draw = drawn - np.hstack([other[0], state.predicted(other, p + constants[:, 1])]) + now
-        left = measured - now
-        kept = np.mean((of_draw / sigma) ** 2, axis=0, where=seen)
-        usual = np.nanmedian(np.abs(left / sigma), axis=0) / 0.6745
-        first = [*range(n), n, n + 3]  # three channels of one instrument are judged together: most has no witness
-        ratio = np.sqrt(np.add.reduceat(usual**2, first) / np.add.reduceat(kept, first))
-        before, sigma = sigma, np.maximum(state.noise, sigma * np.repeat(ratio, [*[1] * n, 3, 3]))
-        counts = np.where(seen, np.sqrt(np.minimum(1.0, _FAR * sigma / np.maximum(np.abs(left), 1e-300))), 0.0)
-        bends, rough = (rms(state.values(x)[2][known]) for x in (steps[..., 0], noise))
-        if bends < _SMALL * rough and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
-            return c, p, noise, sigma
-    raise DataProblem("smoothing", "no motion of the object explains both cameras and IMU")

@@ -1,0 +1,250 @@
+"""One motion by everything that shows it: coordinates as measured, and any instruments beside them.
+
+Each coordinate is a quintic spline with a knot at every sample of the reference clock: as many unknowns as samples, so
+that nothing is assumed of how smooth the motion is and nothing of it is lost (the identified inertia does not shrink);
+the low-pass of the balance, the same for every column and the wrench, takes the noise away. Coefficients and the
+instruments' constants are weighted least squares over the whole recording by Gauss-Newton (Furgale, Rehder & Siegwart
+2013, IROS: continuous-time batch estimation). A sample touches five coefficients, so the normal equations are banded,
+bordered by the constants, and cost is linear in the length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from palpate.errors import DataProblem
+from palpate.motion.derivatives import savitzky_golay, window_samples
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, symmetric_inverse
+
+_SPLINE = np.array([[1, 26, 66, 26, 1], [-5, -50, 0, 50, 5], [20, 40, -120, 40, 20]]) / 120.0
+"""Values and derivatives at a knot of the five quintic B-splines around it (de Boor 2001, IX)."""
+_LOCAL = 5
+_ROUNDS, _SMALL, _SAME = 16, 0.5, 1.1
+"""Of Gauss-Newton at most; the last changes accelerations by this share of their noise, and noises by this ratio."""
+_AT_ONCE = 4096
+_FAR = 3.0
+"""Standard deviations from which a sample counts less the farther it is off (Huber 1964): a knock is no motion."""
+_START_S = 0.21
+_FOURTH, _ROUGH = (1.0, -4.0, 6.0, -4.0, 1.0), 1 / 16
+"""Fourth differences and how much they count: 16 times a measured coordinate at half the rate, 1e-4 of it at a tenth.
+"""
+
+States = Sequence[FloatArray]
+"""Positions, speeds and accelerations of the coordinates, (samples, n) each."""
+
+
+class Instrument(Protocol):
+    """Something beside the cameras that shows a motion, with constants of its own that are estimated along."""
+
+    @property
+    def measured(self) -> FloatArray:
+        """(samples, k) on the reference clock; NaN where not seen."""
+        ...
+
+    @property
+    def noise(self) -> FloatArray:
+        """(k,): standard deviations, at least."""
+        ...
+
+    @property
+    def alike(self) -> tuple[int, ...]:
+        """How many neighbouring channels are judged together: most of an instrument's have no other witness."""
+        ...
+
+    @property
+    def start(self) -> FloatArray:
+        """(constants,): where they begin, and ..."""
+        ...
+
+    @property
+    def prior(self) -> FloatArray:
+        """... how far from there they may be, as standard deviations. It holds what the data do not show."""
+        ...
+
+    def shown(self, z: States, constants: FloatArray) -> FloatArray:
+        """(samples, k) of this motion."""
+        ...
+
+    def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
+        """How `shown` of a block of samples answers to q, q', q'', (samples, k, n, 3), and to the constants."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """A motion that was solved for, with all that was estimated along."""
+
+    coefficients: FloatArray
+    """(samples + 4, n) of the splines."""
+    constants: FloatArray
+    """Of all instruments, one after the other."""
+    drawn: FloatArray
+    """Coefficients of what noise of the instruments, drawn once, makes of the motion."""
+    sigma: FloatArray
+    """(n + channels,): the noise that residuals show."""
+    counts: FloatArray
+    """(samples, n + channels): 0 where not seen, less than 1 where a sample is far off."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """What is to be solved: coordinates (samples, n) with their noise, at least, and what else saw the motion."""
+
+    times_s: FloatArray
+    q: FloatArray
+    """NaN where not seen."""
+    noise: FloatArray
+    """(n,)."""
+    instruments: tuple[Instrument, ...]
+
+    @property
+    def stencil(self) -> FloatArray:
+        """(3, 5): `_SPLINE` in units of time."""
+        return _SPLINE * rate_hz(self.times_s) ** np.arange(3)[:, None]
+
+    def states(self, c: FloatArray) -> list[FloatArray]:
+        """Coefficients (samples + 4, ...) -> positions, speeds, accelerations (samples, ...)."""
+        local = sliding_window_view(c, _LOCAL, axis=0)
+        return [local @ b for b in self.stencil]
+
+    @property
+    def measured(self) -> FloatArray:
+        """(samples, n + channels)."""
+        return np.hstack([self.q, *(i.measured for i in self.instruments)])
+
+    def shown(self, z: States, p: FloatArray) -> FloatArray:
+        """(samples, n + channels)."""
+        parts = zip(self.instruments, self.split(p), strict=True)
+        return np.hstack([z[0], *(i.shown(z, own) for i, own in parts)])
+
+    def split(self, p: FloatArray) -> list[FloatArray]:
+        """The constants by instrument."""
+        return np.split(p, np.cumsum([len(i.start) for i in self.instruments])[:-1].tolist())
+
+    @property
+    def prior(self) -> FloatArray:
+        """Of all constants."""
+        return np.concatenate([i.prior for i in self.instruments])
+
+    def blocks(self, z: States, p: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Some samples at a time: (samples, n + channels, n, 3) and (samples, n + channels, constants)."""
+        n, channels = self.q.shape[1], [i.measured.shape[1] for i in self.instruments]
+        edges = np.linspace(0, len(self.times_s), 1 + -(-len(self.times_s) // _AT_ONCE)).astype(int).tolist()
+        for a, b in pairwise(edges):
+            J, K = np.zeros((b - a, n + sum(channels), n, 3)), np.zeros((b - a, n + sum(channels), len(p)))
+            J[:, range(n), range(n), 0] = 1.0
+            row, column = n, 0
+            for instrument, k, own in zip(self.instruments, channels, self.split(p), strict=True):
+                here = slice(row, row + k), slice(column, column + len(own))
+                J[:, here[0]], K[:, *here] = instrument.rows(z, own, slice(a, b))
+                row, column = here[0].stop, here[1].stop
+            yield slice(a, b), J, K
+
+    def solve(self, begin: Path | None = None, *, until: Callable[[FloatArray], bool] = lambda _: False) -> Path:
+        """The motion, from a start or none; until: constants with which it is given up, to be begun anew."""
+        t, n = self.times_s, self.q.shape[1]
+        measured = self.measured
+        unit, seen = np.random.default_rng(0).normal(size=measured.shape), np.isfinite(measured)
+        least = np.concatenate([self.noise, *(i.noise for i in self.instruments)])
+        start = np.concatenate([i.start for i in self.instruments])
+        alike = [*[1] * n, *(k for i in self.instruments for k in i.alike)]
+        first = np.cumsum([0, *alike[:-1]]).tolist()
+        path = self._begin(start, least, seen) if begin is None else begin
+        c, p, sigma, counts = path.coefficients, path.constants, path.sigma, path.counts
+        known = seen.all(axis=1)
+        for _ in range(_ROUNDS):
+            z = self.states(c)
+            left, drawn, weight = np.where(seen, measured - self.shown(z, p), 0.0), unit * sigma, counts / sigma
+            normal = _Normal(len(t), n, 2 + len(p))
+            for here, J, K in self.blocks(z, p):
+                right = np.concatenate([left[here, :, None], drawn[here, :, None], K], axis=2)
+                normal.add(here.start, self.stencil, J * weight[here, :, None, None], right * weight[here, :, None])
+            normal.smooth(c, sigma[:n])
+            steps, constants = normal.solve((start - p) / self.prior, self.prior)
+            c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
+            if until(p):
+                return Path(c, p, noise, sigma, counts)
+            # noise by what residuals leave over what a draw of known size leaves (Girard 1989; Helmert's components)
+            now = self.shown(self.states(c), p)
+            of_draw = drawn - self.shown(self.states(c + noise), p + constants[:, 1]) + now
+            left = measured - now
+            kept = np.mean((of_draw / sigma) ** 2, axis=0, where=seen)
+            usual = np.nanmedian(np.abs(left / sigma), axis=0) / 0.6745
+            ratio = np.sqrt(np.add.reduceat(usual**2, first) / np.add.reduceat(kept, first))
+            before, sigma = sigma, np.maximum(least, sigma * np.repeat(ratio, alike))
+            counts = np.where(seen, np.sqrt(np.minimum(1.0, _FAR * sigma / np.maximum(np.abs(left), 1e-300))), 0.0)
+            bends, rough = (rms(self.states(x)[2][known]) for x in (steps[..., 0], noise))
+            if bends < _SMALL * rough and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
+                return Path(c, p, noise, sigma, counts)
+        raise DataProblem("smoothing", "no motion of the object explains both cameras and IMU")
+
+    def _begin(self, start: FloatArray, least: FloatArray, seen: BoolArray) -> Path:
+        """By the coordinates alone."""
+        t, bridged = self.times_s, np.empty_like(self.q)
+        for i, x in enumerate(self.q.T):
+            bridged[:, i] = np.interp(t, t[seen[:, i]], x[seen[:, i]])
+        c = savitzky_golay(bridged, window_samples(_START_S, rate_hz(t), 3), 3)
+        c = np.pad(c, ((2, 2), (0, 0)), mode="edge")
+        return Path(c, start, np.zeros_like(c), least, seen.astype(float))
+
+
+class _Normal:
+    """Normal equations of the coefficients in lower banded form, bordered by constants, some samples at a time."""
+
+    def __init__(self, samples: int, n: int, columns: int) -> None:
+        """Without any rows. columns: right sides, two and one for each constant."""
+        self.n, self.size = n, (samples + _LOCAL - 1) * n
+        self.band, self.right = np.zeros((_LOCAL * n, self.size)), np.zeros((self.size, columns))
+        self.corner = np.zeros((columns - 2, columns))
+
+    def add(self, first: int, stencil: FloatArray, J: FloatArray, right: FloatArray) -> None:
+        """Add rows (samples, rows, n, 3) = right (samples, rows, columns) of samples from `first` on."""
+        count, n = len(J), self.n
+        flat = J.reshape(count, -1, 3 * n).swapaxes(1, 2)
+        squares = (flat @ flat.swapaxes(1, 2)).reshape(count, n, 3, n, 3)
+        local = np.einsum("dl,Nidje,em->Nlimj", stencil, squares, stencil, optimize=True).reshape(count, 5 * n, 5 * n)
+        pull = np.einsum("dl,Nidc->Nlic", stencil, (flat @ right).reshape(count, n, 3, -1)).reshape(count, 5 * n, -1)
+        for a in range(_LOCAL * n):
+            for b in range(a + 1):
+                start = first * n + b
+                self.band[a - b, start : start + count * n : n] += local[:, a, b]
+            self.right[first * n + a : (first + count) * n + a : n] += pull[:, a]
+        self.corner += np.einsum("Nrk,Nrc->kc", right[:, :, 2:], right)
+
+    def smooth(self, c: FloatArray, of_q: FloatArray) -> None:
+        """Take a motion near half the sampling rate, which nothing tells, as small beside the coordinates' noise.
+
+        c: the coefficients so far; of_q: (n,).
+        """
+        n, bends = self.n, np.diff(c, n=4, axis=0) * _ROUGH / of_q**2
+        for i, a in enumerate(_FOURTH):
+            self.right[i * n : i * n + bends.size, 0] -= a * bends.ravel()
+            for j, b in enumerate(_FOURTH[: i + 1]):
+                stop = self.size - (_LOCAL - 1 - j) * n
+                self.band[(i - j) * n, j * n : stop] += np.resize(a * b * _ROUGH / of_q**2, stop - j * n)
+
+    def solved(self) -> FloatArray:
+        """(size, columns): coefficients for each right side as if the constants were known."""
+        from scipy.linalg import solveh_banded
+
+        try:
+            return np.asarray(solveh_banded(self.band, self.right, lower=True, check_finite=False), dtype=float)
+        except np.linalg.LinAlgError:
+            raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument") from None
+
+    def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
+
+        pull: (constants,) to what they are believed to be before, in standard deviations `prior`.
+        """
+        x = self.solved()
+        inner = self.corner - self.right[:, 2:].T @ x
+        inner[:, 0] += pull / prior
+        constants = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0)) @ inner[:, :2]
+        return (x[:, :2] - x[:, 2:] @ constants).reshape(-1, self.n, 2), constants
