@@ -9,12 +9,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import lsq_linear, minimize_scalar
 from scipy.signal import lfilter
 
 from palpate.elements import Element, Parameter, RigidBody, SensorBias
 from palpate.errors import DataProblem
 from palpate.identify import build_balance, compress
 from palpate.identify.clock_profile import (
+    bounded,
     fit_valley,
     profile_clock,
     residuals,
@@ -22,6 +24,7 @@ from palpate.identify.clock_profile import (
 from palpate.model import Model, load_object
 from palpate.motion.clock import ClockMap, clock_map
 from palpate.motion.derivatives import design_lowpass
+from palpate.motion.offset import minimise
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import body_regressor
 from palpate.physics.motion import Kinematics, Motion
@@ -241,3 +244,19 @@ def test_a_wrench_of_the_wrong_sign_is_refused() -> None:
     pair = shaken(2, 40.0)
     with pytest.raises(DataProblem, match="negative mass"):
         profile_load_cell(load_object("handle"), pair.motion, pair.times_s, -pair.wrench, sigma=HANDLE_SIGMA)
+
+
+def test_the_search_for_a_lag_and_the_bounded_fit_agree_with_scipy() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(30):
+        middle, power = random.normal(), random.uniform(0.5, 3)
+        low, high = sorted(random.normal(size=2))
+
+        def valley(x: float, middle: float = middle, power: float = power) -> float:
+            return float(abs(x - middle) ** power + 0.1 * np.sin(5 * x))
+
+        theirs = minimize_scalar(valley, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x
+        assert minimise(valley, low, high) == pytest.approx(theirs, abs=1e-9)
+        A, b, least = random.normal(size=(20, 8)), random.normal(size=20), np.where(np.arange(8) < 5, 0.0, -np.inf)
+        expected = lsq_linear(A, b, bounds=(least, np.inf), method="bvls").x
+        assert bounded(A, b, least) == pytest.approx(expected, abs=1e-8)

@@ -15,7 +15,7 @@ from palpate.identify.balance import Compressed
 from palpate.model import Model
 from palpate.motion.clock import ClockMap
 from palpate.motion.offset import Offset, minimise
-from palpate.physics.arrays import FloatArray, least_squares, peaks, symmetric_inverse
+from palpate.physics.arrays import FloatArray, least_squares, peaks, solve_positive, symmetric_inverse
 
 _STEP_S = 0.002
 _SHORTEST_FOR_DRIFT_S = 20.0
@@ -157,12 +157,10 @@ def least_values(model: Model) -> FloatArray:
 
 
 def bounded(A: FloatArray, b: FloatArray, least: FloatArray) -> FloatArray:
-    """x >= least that minimises |A x - b|."""
-    from scipy.optimize import lsq_linear
-
+    """x that minimises |A x - b|, and is not negative where `least` is 0 (elsewhere it is without bound)."""
     n = len(least) if len(A) < len(least) else 0  # then of all x that serve alike, a small one
-    rows, right = np.vstack([A, _RIDGE * np.eye(n, len(least))]), np.append(b, np.zeros(n))
-    return np.asarray(lsq_linear(rows, right, bounds=(least, np.inf), method="bvls").x)
+    rows = np.vstack([np.column_stack([A, b]), _RIDGE * np.eye(n, len(least) + 1)])
+    return solve_positive(rows.T @ rows, least == 0)[0]
 
 
 def _differences(

@@ -14,6 +14,7 @@ from palpate.errors import DataProblem, UnknownName
 from palpate.motion.clock import interpolated
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 from palpate.physics.motion import Poses, skew
+from palpate.physics.spline import spline
 from palpate.recording import Recording
 
 NOISE_M = 3e-4
@@ -689,8 +690,6 @@ def _by_spline(
     times: FloatArray, x: FloatArray, source: NDArray[np.int8], longest_s: float, *, from_seen: bool
 ) -> None:
     """Bridge the short gaps of one marker (frames, 3), in place; with from_seen, only those between seen samples."""
-    from scipy.interpolate import CubicSpline
-
     there = np.isfinite(x[:, 0])
     known = np.flatnonzero(there)
     for first, stop in runs(~there):
@@ -703,5 +702,5 @@ def _by_spline(
         # samples from beyond another gap that is too long say nothing here
         beside = beside[np.abs(times[beside] - times[first]) < 2 * longest_s + times[stop - 1] - times[first]]
         if len(beside) >= 4:
-            x[first:stop] = CubicSpline(times[beside], x[beside])(times[first:stop])
+            x[first:stop] = spline(times[beside], x[beside])(times[first:stop])
             source[first:stop] = Source.SPLINE

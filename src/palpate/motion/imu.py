@@ -19,6 +19,7 @@ from palpate.motion.clock import Even, Interval, without_lost
 from palpate.motion.derivatives import Lowpass, savitzky_golay
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
 from palpate.physics.motion import Motion, transport_acceleration
+from palpate.physics.spline import spline
 
 _BLACKMAN_HARRIS = (0.35875, -0.48829, 0.14128, -0.01168)
 """Of cosines of 0 to 3 turns: the window of four terms with the lowest side lobes (Harris 1978, Proc. IEEE 66:51)."""
@@ -92,10 +93,8 @@ def resample_motion(
 
     NaN outside the motion and, widened by the reach of the filters, in the intervals in which it was not seen.
     """
-    from scipy.interpolate import CubicSpline
-
     stacked = np.hstack([motion.specific_acceleration, motion.omega, motion.omega_dot])
-    values = np.asarray(CubicSpline(motion.times_s, stacked)(times_s), dtype=float)
+    values = spline(motion.times_s, stacked)(times_s)
     ends = ((-np.inf, motion.times_s[0] + reach_s), (motion.times_s[-1] - reach_s, np.inf))
     values = without_lost(times_s, values, ends)
     values = without_lost(times_s, values, lost, reach_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, peaks, rate_hz, symmetric_inverse
 from palpate.physics.motion import Poses, log_rotation
+from palpate.physics.spline import Spline, spline
 
 _COARSE_HZ = 100.0
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
@@ -85,8 +87,6 @@ def estimate_offset(
     mirror image explains (half a period beside the true lag of a shake, it fits best). Raises `DataProblem` when the
     lag cannot be known from these signals.
     """
-    from scipy.interpolate import CubicSpline
-
     tp, P = _band_limited(times_p, predictors, bandwidth_hz)
     tr, Q = _band_limited(times_r, responses, bandwidth_hz)
     lasts = tp[-1] - tp[0], tr[-1] - tr[0]
@@ -95,9 +95,9 @@ def estimate_offset(
     if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
     known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
-    spline = CubicSpline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
+    predict = spline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
     blind = tp, np.asarray(~known, dtype=float)
-    pair = _Pair(lambda t, n: np.asarray(spline(t, n), dtype=float), blind, tr[seen], Q[seen], alike, turned)
+    pair = _Pair(predict, blind, tr[seen], Q[seen], alike, turned)
 
     step = -(-len(pair.times_s) // _ROWS)  # every n-th response: enough to compare lags, and quick for an hour
     thin = replace(pair, times_s=pair.times_s[::step], responses=pair.responses[::step])
@@ -126,7 +126,7 @@ def estimate_offset(
 class _Pair:
     """Band-limited signals ready to be compared at any lag."""
 
-    predict: Callable[[FloatArray, int], FloatArray]
+    predict: Spline
     """The predictors at any times (s), or their derivative of this order."""
     blind: tuple[FloatArray, FloatArray]
     """Times and 1 where the predictors are not known."""
@@ -335,11 +335,42 @@ def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[F
     return time, gradient, curvature
 
 
-def minimise(f: Callable[[float], float], low: float, high: float) -> float:
-    """Where between two bounds a function of a lag (s) is least, to 0.1 ms."""
-    from scipy.optimize import minimize_scalar
+def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1e-4) -> float:
+    """Where between two bounds a function of a lag (s) is least, to 0.1 ms; it has one minimum there.
 
-    return float(minimize_scalar(f, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x)
+    Parabolas through the best three places, and the golden section where they lead nowhere (Brent, Algorithms for
+    Minimization without Derivatives, chapter 5: `localmin`).
+    """
+    section = (3.0 - math.sqrt(5.0)) / 2
+    best = second = third = low + section * (high - low)
+    f_best = f_second = f_third = f(best)
+    step = before = 0.0
+    while True:
+        middle, tolerance = (low + high) / 2, 1.5e-8 * abs(best) + to / 3
+        if abs(best - middle) <= 2 * tolerance - (high - low) / 2:
+            return best
+        r, q = (best - second) * (f_best - f_third), (best - third) * (f_best - f_second)
+        p, q = (best - third) * q - (best - second) * r, 2 * (q - r)
+        p, q = (-p if q > 0 else p), abs(q)
+        inside = q * (low - best) < p < q * (high - best) and abs(p) < abs(q * before / 2)
+        if abs(before) > tolerance and inside:
+            before, step = step, p / q
+            if min(best + step - low, high - best - step) < 2 * tolerance:
+                step = math.copysign(tolerance, middle - best)
+        else:
+            before = (low if best >= middle else high) - best
+            step = section * before
+        x = best + math.copysign(max(abs(step), tolerance), step)
+        f_x = f(x)
+        if f_x <= f_best:
+            low, high = (best, high) if x >= best else (low, best)
+            third, f_third, second, f_second, best, f_best = second, f_second, best, f_best, x, f_x
+        else:
+            low, high = (x, high) if x < best else (low, x)
+            if f_x <= f_second or second == best:
+                third, f_third, second, f_second = second, f_second, x, f_x
+            elif f_x <= f_third or third in (best, second):
+                third, f_third = x, f_x
 
 
 def marker_clock(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, *, what: str = "") -> Offset:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.experiment.stage.inputs import Inputs, body_wrench, fit_balance, move, projected
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
 from palpate.identify.shapes import fit_shapes
-from palpate.motion.clock import ClockMap, resample
+from palpate.motion.clock import ClockMap, interpolated, resample
 from palpate.motion.derivatives import Lowpass
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray
+from palpate.physics.spline import Spline, spline
 
 WHAT = "clock of the load cell"
 STEP_S, COARSE_S, NEAR_S = 0.01, 0.04, 0.3
 """Steps of the search and of the first one over all offsets that are possible at all, and how far the second goes."""
 CANDIDATES = 8
 """Of the first search that are looked at with parameters that an object can have."""
-Residuals = Callable[[ClockMap, bool], FloatArray]
 
 
 def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
@@ -31,18 +32,20 @@ def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
 
     Twice where shapes are to be estimated: with the shapes as given, then with those that the first clock shows.
     """
-    first = _profiled(inputs, segments)
+    wrench = _summed(inputs)
+    first = _profiled(inputs, segments, wrench)
     if not any(s.free for e in inputs.model.elements for s in e.shapes):
         return first
     on_clock = inputs.on_clock(first.clock)
     shaped = fit_shapes(fit_balance(on_clock, move(on_clock)), segments, profiles=False)
-    return _profiled(on_clock.with_model(shaped.model), segments)
+    return _profiled(on_clock.with_model(shaped.model), segments, wrench)
 
 
-def _profiled(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
-    residuals, span = _residuals(inputs, segments)
+def _profiled(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment]) -> Offset:
+    search = _search(inputs, segments, wrench)
+    residuals = search.residuals
     middle, count = (segments[0][0] + segments[-1][1]) / 2, round(NEAR_S / STEP_S)
-    start = inputs.clock or ClockMap(_guess(residuals, span), 0.0, 0.0, 0.0, 0.0, False)
+    start = inputs.clock or search.guess()
     drift = start.drift_ppm
 
     def tilted(clock: ClockMap) -> ClockMap:
@@ -63,30 +66,89 @@ def _profiled(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     )
 
 
-def _guess(residuals: Residuals, span: Segment) -> float:
-    """The offset (s) of all possible ones at which a possible object leaves least, to a few hundredths of a second."""
-    if not span[0] < span[1]:
-        raise DataProblem(WHAT, "the load cell's recording is shorter than the segments")
-
-    def left(lag: float, possible: bool) -> float:
-        return float(residuals(ClockMap(lag, 0.0, 0.0, 0.0, 0.0, False), possible).sum())
-
-    lags = np.arange(*span, COARSE_S)
-    depth = np.array([left(float(lag), False) for lag in lags])
-    inner = np.flatnonzero((depth <= np.roll(depth, 1)) & (depth <= np.roll(depth, -1)))
-    deepest = lags[inner[np.argsort(depth[inner])][:CANDIDATES]]
-    return float(deepest[int(np.argmin([left(float(lag), True) for lag in deepest]))])
+def _summed(inputs: Inputs) -> tuple[Spline, Segment]:
+    """The wrench of all load cells together, in the body frame, at any time of their clock, and when it is known."""
+    ends = [(float(x.wrench.times_s[0]), float(x.wrench.times_s[-1])) for x in inputs.sensors]
+    grid = np.arange(max(a for a, _ in ends), min(b for _, b in ends), 1 / inputs.rate_hz)
+    total = np.sum([x.to_body(resample(x.wrench.times_s, x.wrench.seen_x, grid)) for x in inputs.sensors], axis=0)
+    known = np.isfinite(total).all(axis=1)
+    if not known.any():
+        raise DataProblem(WHAT, "the load cells never record at the same time")
+    # straight across gaps, where a spline would swing; the fit leaves them out
+    bridged = interpolated(grid, grid[known], np.asarray(total[known], dtype=float))
+    return spline(grid, bridged), (float(grid[known][0]), float(grid[known][-1]))
 
 
-def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, Segment]:
-    """Clock, whether parameters must be possible -> sum of squares of pieces of about a second; and the offsets that
-    the recordings allow, s.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """All that a balance needs to say of a clock. Only the wrench moves, so the columns are decomposed once."""
 
-    Only the wrench moves, so the columns are decomposed once. A constant wrench in the body frame is fitted along: the
-    load cells' zeros are not known before the clock is. Handles that are added back belong to the object's columns.
+    wrench: Spline
+    """Of the load cells, on their clock ..."""
+    known_s: Segment
+    """... and when they know it."""
+    times_s: FloatArray
+    """(samples,) of the segments, one after the other, on the reference clock ..."""
+    edges: tuple[int, ...]
+    """... where each begins and the last ends."""
+    rate_hz: float
+    P: FloatArray
+    """(rows, 6, samples): what each component of a wrench in the body frame does to the rows."""
+    added: FloatArray
+    """(6, samples): what the handles add, which moves with the object, not with the load cell."""
+    lowpass: Lowpass
+    basis: FloatArray
+    """(low-passed rows, rank): orthonormal, of the columns ..."""
+    small: FloatArray
+    """(rank, parameters): ... and what the parameters make of it."""
+    least: FloatArray
+    """(parameters,): smallest values that an object can have."""
+    piece: NDArray[np.int64]
+    """(low-passed samples,): to which piece of about a second each belongs ..."""
+    pieces: int
+    """... of so many."""
+
+    def low(self, wrench: FloatArray) -> FloatArray:
+        """The low-passed rows of a wrench (6, samples)."""
+        y = np.einsum("rin,in->rn", self.P, wrench + self.added)
+        return np.concatenate([self.lowpass.apply(y[:, a:b]).T for a, b in pairwise(self.edges)]).ravel()
+
+    def residuals(self, clock: ClockMap, possible: bool) -> FloatArray:
+        """Sum of squares of pieces of about a second; possible: with parameters that an object can have."""
+        low = self.low(self.wrench(clock.from_reference(self.times_s)).T)
+        explained = self.basis.T @ low
+        if possible:
+            explained = self.small @ bounded(self.small, explained, self.least)
+        squares = ((low - self.basis @ explained) ** 2).reshape(len(self.piece), -1).sum(axis=1)
+        return np.asarray(np.bincount(self.piece, squares, self.pieces), dtype=float)
+
+    def guess(self) -> ClockMap:
+        """The offset of all possible ones at which a possible object leaves least, to a few hundredths of a second."""
+        times, known, every = self.times_s, self.known_s, max(1, round(COARSE_S * self.rate_hz))
+        first, last = float(times[-1]) - known[1], float(times[0]) - known[0]
+        if not first < last:
+            raise DataProblem(WHAT, "the load cell's recording is shorter than the segments")
+        lags = np.arange(first, last, every / self.rate_hz)
+        # lags are whole samples apart: the wrench is evaluated once, and each lag takes its samples of it
+        index = np.rint((times - times[0]) * self.rate_hz).astype(np.int64)
+        shift = every * np.arange(len(lags))[::-1]
+        count = int(shift[0] + index[-1]) + 1
+        seen = self.wrench(float(times[0] - lags[-1]) + np.arange(count, dtype=float) / self.rate_hz).T
+        depth = np.empty(len(lags))
+        for i, later in enumerate(shift):
+            parts = [seen[:, later + index[a] : later + index[b - 1] + 1] for a, b in pairwise(self.edges)]
+            low = self.low(np.concatenate(parts, axis=1))
+            depth[i] = low @ low - np.sum((self.basis.T @ low) ** 2)
+        inner = np.flatnonzero((depth <= np.roll(depth, 1)) & (depth <= np.roll(depth, -1)))
+        deepest = [ClockMap(float(x), 0.0, 0.0, 0.0, 0.0, False) for x in lags[inner[np.argsort(depth[inner])]]]
+        return min(deepest[:CANDIDATES], key=lambda clock: float(self.residuals(clock, True).sum()))
+
+
+def _search(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment]) -> _Search:
+    """A constant wrench in the body frame is fitted along: the load cells' zeros are not known before the clock is.
+
+    Handles that are added back belong to the object's columns.
     """
-    from scipy.interpolate import CubicSpline
-
     moved = move(inputs)
     nothing = np.zeros((len(inputs.sensors), len(inputs.times_s), 6))
     handles = replace(inputs, measured=nothing, zero="none", at_contact=None)
@@ -102,39 +164,23 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     scale = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
     U, s, Vt = np.linalg.svd(flat / scale, full_matrices=False)
     rank = int((s > 1e-9 * s[0]).sum())
-    basis, small = U[:, :rank], s[:rank, None] * Vt[:rank]
-    least = np.append(least_values(inputs.with_zero("none").model), np.full(6, -np.inf))
     pieces = max(10, int(sum(b - a for a, b in spans) / rate))
-    piece = np.arange(len(Y)) * pieces // len(Y)
 
-    ends = [(float(x.wrench.times_s[0]), float(x.wrench.times_s[-1])) for x in inputs.sensors]
-    grid = np.arange(max(a for a, _ in ends), min(b for _, b in ends), 1 / rate)
-    total = np.sum([x.to_body(resample(x.wrench.times_s, x.wrench.seen_x, grid)) for x in inputs.sensors], axis=0)
-    known = np.isfinite(total).all(axis=1)
-    if not known.any():
-        raise DataProblem(WHAT, "the load cells never record at the same time")
-    # straight across gaps, where a spline would swing; the fit leaves them out
-    bridged = [np.interp(grid, grid[known], np.asarray(total[known, i], dtype=float)) for i in range(6)]
-    spline = CubicSpline(grid, np.stack(bridged, axis=1))
     at = np.concatenate([np.arange(a, b) for a, b in spans])
-    times = inputs.times_s[at]
     weight = np.where(used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
-    # what each component of a wrench in the body frame does to the rows
     each = [projected(replace(balance, wrench=np.tile(unit, (len(balance.times_s), 1)))).T for unit in np.eye(6)]
     rows = np.take(np.array(each), at, axis=2) * balance.weights[:, None]
-    P = np.where(weight > 0, rows, 0.0) * weight  # (6, rows, samples)
-    # what the handles add moves with the object, not with the load cell
-    added = np.where(weight[:, None] > 0, body_wrench(handles, moved.motion)[at], 0.0)
-    edges = np.cumsum([0, *(b - a for a, b in spans)])
-
-    def of(clock: ClockMap, possible: bool) -> FloatArray:
-        y = np.einsum("irn,ni->rn", P, spline(clock.from_reference(times)) + added)
-        low = np.concatenate([lowpass.apply(y[:, a:b]).T for a, b in pairwise(edges)]).ravel()
-        explained = basis.T @ low
-        if possible:
-            explained = small @ bounded(small, explained, least)
-        squares = ((low - basis @ explained) ** 2).reshape(len(Y), -1).sum(axis=1)
-        return np.asarray(np.bincount(piece, squares, pieces), dtype=float)
-
-    first, last = float(grid[known][0]), float(grid[known][-1])
-    return of, (float(times[-1]) - last, float(times[0]) - first)
+    return _Search(
+        *wrench,
+        inputs.times_s[at],
+        tuple(int(x) for x in np.cumsum([0, *(b - a for a, b in spans)])),
+        rate,
+        np.ascontiguousarray((np.where(weight > 0, rows, 0.0) * weight).swapaxes(0, 1)),
+        np.where(weight > 0, body_wrench(handles, moved.motion)[at].T, 0.0),
+        lowpass,
+        U[:, :rank],
+        s[:rank, None] * Vt[:rank],
+        np.append(least_values(inputs.with_zero("none").model), np.full(6, -np.inf)),
+        np.arange(len(Y)) * pieces // len(Y),
+        pieces,
+    )

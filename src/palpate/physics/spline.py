@@ -1,0 +1,86 @@
+"""A cubic spline through samples, quick where it is wanted at evenly spaced times again and again.
+
+A search over clocks evaluates it hundreds of times; all that then changes is where a slice begins. Nor does a short
+recording wait for `scipy.interpolate`, which takes longer to import than such a recording to fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.physics.arrays import FloatArray
+
+_SAME = 1e-9
+"""Of an interval: lengths and places that differ by less are one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spline:
+    """Piecewise cubic with two continuous derivatives; beyond the ends it goes on as in the outermost interval."""
+
+    times: FloatArray
+    """(n,), increasing."""
+    values: FloatArray
+    """(channels, n)."""
+    curvature: FloatArray
+    """(channels, n): the second derivative at each time."""
+    even: bool
+    """Whether all intervals are of one length."""
+
+    def __call__(self, at: FloatArray, derivative: int = 0) -> FloatArray:
+        """(len(at), channels): the value at increasing times, or the first derivative.
+
+        From t_i to t_i + h, with b = (t - t_i) / h and a = 1 - b: a x_i + b x_i+1 + h^2 / 6 ((a^3 - a) c_i
+        + (b^3 - b) c_i+1), c the second derivatives (Press et al., Numerical Recipes, 3.3).
+        """
+        if not len(at):
+            return np.empty((0, len(self.values)))
+        t, last = self.times, len(self.times) - 2
+        if self.even:  # rounding may choose the next interval, where at its end the cubic is the same
+            left = np.clip(((at - t[0]) * ((last + 1) / (t[-1] - t[0]))).astype(np.int64), 0, last)
+        else:
+            left = np.clip(np.searchsorted(t, at, side="right") - 1, 0, last)
+        h = t[left + 1] - t[left]
+        b = (at - t[left]) / h
+        if left[-1] - left[0] == len(left) - 1 and (np.diff(left) == 1).all():  # one interval after the other
+            first = int(left[0])
+            at_left, at_right = slice(first, first + len(left)), slice(first + 1, first + 1 + len(left))
+            if self.even and np.ptp(b) < _SAME:
+                b, h = b.mean(keepdims=True), h.mean(keepdims=True)
+        else:
+            at_left, at_right = left, left + 1
+        a = 1.0 - b
+        if derivative:
+            weights = (-1 / h, 1 / h, h / 6 * (1 - 3 * a * a), h / 6 * (3 * b * b - 1))
+        else:
+            weights = (a, b, h * h / 6 * (a * a - 1) * a, h * h / 6 * (b * b - 1) * b)
+        result = np.zeros((len(self.values), len(at)))
+        for i, weight in enumerate(weights):
+            x, where = (self.values, self.curvature)[i // 2], (at_left, at_right)[i % 2]
+            result += weight * (x[:, where] if isinstance(where, slice) else np.take(x, where, axis=1))
+        return result.T
+
+
+def spline(times: FloatArray, values: FloatArray) -> Spline:
+    """Through (n, channels) at increasing times, at least four; the outermost two intervals are one cubic.
+
+    ("Not a knot": de Boor, A Practical Guide to Splines, chapter IV.)
+    """
+    from scipy.linalg import solve_banded
+
+    h = np.diff(times)
+    slopes = np.diff(values, axis=0) / h[:, None]
+    # h_i-1 c_i-1 + 2 (h_i-1 + h_i) c_i + h_i c_i+1 = 6 (slope_i - slope_i-1), with c_0 and c_n-1 on lines through
+    # their neighbours
+    band = np.array([np.roll(h[1:], 1), 2 * (h[:-1] + h[1:]), np.roll(h[:-1], -1)])
+    first, last = h[0] / h[1], h[-1] / h[-2]
+    band[1, 0] += h[0] * (1 + first)
+    band[0, 1] -= h[0] * first
+    band[1, -1] += h[-1] * (1 + last)
+    band[2, -2] -= h[-1] * last
+    inner = solve_banded((1, 1), band, 6 * np.diff(slopes, axis=0), check_finite=False)
+    start = inner[0] + first * (inner[0] - inner[1])
+    end = inner[-1] + last * (inner[-1] - inner[-2])
+    return Spline(times, values.T.copy(), np.vstack([start, inner, end]).T.copy(), bool(np.ptp(h) < _SAME * h[0]))
