@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[variable] = "1"  # one thread for everybody, before NumPy is imported
 
-from benchmarks import door_variants, handle_solve, markers, runtime, vicon  # noqa: E402
+from benchmarks import door_variants, end_to_end, handle_solve, markers, runtime, vicon  # noqa: E402
 from benchmarks.timing import interleaved  # noqa: E402
 
 
@@ -30,6 +30,12 @@ def main() -> None:
     table(vicon.HEADINGS, vicon.rows())
     table(door_variants.HEADINGS, door_variants.rows())
     table(runtime.HEADINGS, runtime.rows())
+    table(end_to_end.HEADINGS, end_to_end.rows())
+    cold = end_to_end.cold_start()
+    print(
+        f"`palpate identify` of a small table begins after {cold['first step']:.1f} times `import numpy, scipy.linalg` "
+        f"and has read and prepared it after {cold['fit']:.1f}.\n"
+    )
     help_ = [sys.executable, "-c", "import sys; sys.argv = ['palpate', '--help']; from palpate.cli import main; main()"]
     numpy = [sys.executable, "-c", "import numpy"]
     times = interleaved(
