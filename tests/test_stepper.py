@@ -37,6 +37,8 @@ from palpate.physics.functions import FLOATS, Functions
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.equations import Trace
+from palpate.runtime.replay import finer
+from palpate.runtime.side_by_side import run_side_by_side
 from palpate.runtime.stepper import BRAKE_S, dry_impulses
 from tests.conftest import needs
 from tests.oracles import door_ode
@@ -841,3 +843,29 @@ def test_flat_code_is_the_equation_and_its_derivative(x: float, y: float) -> Non
     h = 1e-6
     assert by_x == pytest.approx((equation(x + h, y, FLOATS) - equation(x - h, y, FLOATS)) / (2 * h), abs=1e-6)
     assert by_y == pytest.approx((equation(x, y + h, FLOATS) - equation(x, y - h, FLOATS)) / (2 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["wheelbarrow", "wheelbarrow-planar", "hand-truck", "handle"])
+def test_copies_side_by_side_go_as_each_would_alone(name: str) -> None:
+    """Also where feet touch the ground, dry friction holds, a step is made smaller, and a number is lost."""
+    model, dt, steps, rng = some_values(name), 5e-3, 2, np.random.default_rng(4)
+    stepper, count = Stepper(model, dt), 12
+    n = len(model.mechanism.accelerations)
+    starts = stepper.state + np.concatenate(
+        [0.2 * rng.normal(size=(count, len(stepper.state) - n)), np.zeros((count, n))], axis=1
+    )
+    starts[:, -n:] = rng.normal(size=(count, n)) * np.linspace(0, 2, count)[:, None]
+    if name == "handle":
+        starts[:, 3:7] /= np.linalg.norm(starts[:, 3:7], axis=1, keepdims=True)
+    wrench = rng.normal(size=(30, count, 6)) * np.geomspace(1e-3, 300.0, count)[:, None]
+    wrench[7, 3] = 1e200
+    paths = run_side_by_side(model, dt, starts, wrench, steps)
+    for i, start in enumerate(starts):
+        stepper.reset(start)
+        out = np.empty((29 * steps, stepper.size))
+        status = stepper.run(finer(wrench[:, i], steps), out)
+        alone = np.vstack([start, out[steps - 1 :: steps, : len(start)]])
+        lost = np.append(False, (status == StepStatus.NOT_FINITE).reshape(29, steps).any(axis=1)).cumsum() > 0
+        assert paths[~lost, i] == pytest.approx(alone[~lost], rel=1e-9, abs=1e-9)
+        assert np.isnan(paths[lost, i]).all(), i
+        assert lost.any() == (i == 3)

@@ -16,6 +16,8 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from palpate.elements import Element
 from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
@@ -39,6 +41,18 @@ _PYTHON = {
 _NAMES: dict[str, Any] = {
     **{name: getattr(math, name) for name in ("sin", "cos", "tanh", "exp", "sqrt", "atan2", "inf", "nan")},
     "abs": abs,
+}
+_ARRAYS = _PYTHON | {
+    "minimum": "minimum({0}, {1})",
+    "maximum": "maximum({0}, {1})",
+    "sign": "sign({0})",
+    "step": "where({0} > 0.0, 1.0, 0.0)",
+    "smaller": "where({0} <= {1}, {2}, {3})",
+}
+_ARRAY_NAMES: dict[str, Any] = {
+    **{name: getattr(np, name) for name in ("sin", "cos", "tanh", "exp", "sqrt", "inf", "nan", "abs")},
+    **{name: getattr(np, name) for name in ("minimum", "maximum", "sign", "where")},
+    "atan2": np.arctan2,
 }
 _FOLD: dict[str, Callable[..., float]] = {
     **{f.name: getattr(FLOATS, f.name) for f in fields(Functions)},
@@ -122,11 +136,13 @@ class Trace:
         """Whether one depends on the other at all."""
         return any(t is by for t in _ordered([self.term(of)]))
 
-    def function(self, arguments: str, results: Sequence[Any]) -> Callable[..., tuple[float, ...]]:
-        """The function of these arguments (`x, w`) that returns the results as a tuple."""
-        lines, names = self.source(results, _PYTHON, "{0} = {1}")
+    def function(
+        self, arguments: str, results: Sequence[Any], *, arrays: bool = False
+    ) -> Callable[..., tuple[Any, ...]]:
+        """The function of these arguments (`x, w`) that returns the results as a tuple: of floats, or of arrays."""
+        lines, names = self.source(results, _ARRAYS if arrays else _PYTHON, "{0} = {1}")
         code = "\n    ".join([f"def flat({arguments}):", *lines, f"return ({''.join(f'{n}, ' for n in names)})"])
-        scope: dict[str, Any] = dict(_NAMES)
+        scope: dict[str, Any] = dict(_ARRAY_NAMES if arrays else _NAMES)
         exec(compile(code, "<flat>", "exec"), scope)  # only our own operators and numbers are in it
         return scope["flat"]
 

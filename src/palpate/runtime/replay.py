@@ -7,6 +7,7 @@ with the measured one, says whether its errors add up.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs
 from palpate.physics.functions import FLOATS
 from palpate.physics.units import shown
+from palpate.runtime.side_by_side import pays, run_side_by_side
 from palpate.runtime.stepper import Stepper, StepStatus, end_stops, moving_range, rest
 
 _START_MARGIN = {"rad": math.radians(10.0), "m": 0.05}
@@ -151,11 +153,15 @@ def replay(
     steps = max(1, math.ceil(period / dt - 1e-6))
     stepper = Stepper(model, period / steps)
     known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(states).all(axis=1)
+    pieces = _cut(times_s, known, period, max(1, round(window_s / period)))
+    begun = [_begun(model, stepper, states[p][0], wrench[p][0], period / steps) for p in pieces]
+    ways = [(p, start) for p, start in zip(pieces, begun, strict=True) if start is not None]
+    paths = _stepped(model, stepper, [(start, wrench[p]) for p, start in ways], steps, period / steps)
     windows: list[Window] = []
-    for piece in _cut(times_s, known, period, max(1, round(window_s / period))):
-        path = _stepped(model, stepper, wrench[piece], states[piece], steps, period / steps)
-        if path is None:
+    for (piece, _), path in zip(ways, paths, strict=True):
+        if not np.isfinite(path).all():
             continue
+        path[0] = states[piece][0]
         columns = zip(names, units, states[piece].T, path.T, strict=False)
         tracks = tuple(
             Track(name, its, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
@@ -251,26 +257,39 @@ def half_step_back(stepper: Stepper, state: FloatArray, wrench: FloatArray, dt: 
     stepper.reset(start)
 
 
-def _stepped(
-    model: Model, stepper: Stepper, wrench: FloatArray, states: FloatArray, steps: int, dt: float
-) -> FloatArray | None:
-    """Positions (samples, positions) through one window, `steps` a sample of `dt` each; None where they lead nowhere,
-    or where it begins beyond an end stop of the model or out of its linkage's reach.
+def _begun(model: Model, stepper: Stepper, measured: FloatArray, wrench: FloatArray, dt: float) -> FloatArray | None:
+    """The state in which a window begins, half a step back; None where that is beyond an end stop of the model or out
+    of its linkage's reach.
     """
-    start, (low, high), unit = states[0].copy(), end_stops(model), model.mechanism.position_units[0]
+    start, (low, high), unit = measured.copy(), end_stops(model), model.mechanism.position_units[0]
     # a stop that is pressed by an error of the zero position would throw the object out
     start[0] = min(max(start[0], low), high)
-    if abs(start[0] - states[0, 0]) > _START_MARGIN.get(unit, math.inf):
+    if abs(start[0] - measured[0]) > _START_MARGIN.get(unit, math.inf):
         return None
     try:
-        half_step_back(stepper, start, wrench[0], dt)
+        half_step_back(stepper, start, wrench, dt)
     except PalpateError:
         return None
-    path = np.empty((steps * (len(states) - 1), stepper.size))
-    if (stepper.run(finer(wrench, steps), path) == StepStatus.NOT_FINITE).any():
-        return None
-    positions = states.shape[1] - len(model.mechanism.accelerations)
-    return np.vstack([states[:1, :positions], path[steps - 1 :: steps, :positions]])
+    return stepper.state
+
+
+def _stepped(
+    model: Model, stepper: Stepper, begun: Sequence[tuple[FloatArray, FloatArray]], steps: int, dt: float
+) -> list[FloatArray]:
+    """States (samples, state) through each window from its start and wrench, `steps` a sample of `dt` each; NaN in the
+    end where they lead nowhere.
+    """
+    if pays(model, len(begun)):
+        starts, wrenches = np.array([s for s, _ in begun]), np.array([w for _, w in begun]).swapaxes(0, 1)
+        return list(run_side_by_side(model, dt, starts, wrenches, steps).swapaxes(0, 1))
+    paths: list[FloatArray] = []
+    for start, wrench in begun:
+        path = np.empty((steps * (len(wrench) - 1), stepper.size))
+        stepper.reset(start)
+        lost = (stepper.run(finer(wrench, steps), path) == StepStatus.NOT_FINITE).any()
+        states = np.vstack([start, path[steps - 1 :: steps, : len(start)]])
+        paths.append(states * np.nan if lost else states)
+    return paths
 
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")

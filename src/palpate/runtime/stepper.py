@@ -100,54 +100,56 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
     """
     e = Equations(model)
     kernels, fades, has_stops = one_freedom_kernels(e)
-    smooth, creep, dry, press = (e.trace.function(*kernel) for kernel in kernels.values())
+    _, creep, dry, press = (e.trace.function(*kernel) for kernel in kernels.values())
+    (arguments, forces), (_, (level,)) = kernels["smooth"], kernels["dry"]
+    smooth = e.trace.function(arguments, (*forces, level))
     low, high = reach
-
-    def towards(
-        q: float, v: float, ahead: float, wrench: Sequence[float], dt: float
-    ) -> tuple[float, float, StepStatus]:
-        """The new speed if the stops are as pressed as at the angle `ahead`, how much that is, and the status."""
-        s = (q, v, ahead)
-        force, loss, inertia, stiffness, stop, pressed = smooth(s, wrench)
-        if not inertia > 0.0:
-            return 0.0, 0.0, StepStatus.NOT_FINITE
-        stiff = max(dt * dt * stiffness - RESOLVED * inertia, 0.0)
-        momentum = inertia * v + dt * force  # what is left without damping and dry friction
-        if stop > 0.0:
-            momentum += dt * stop * (ahead - q)
-            inertia += dt * dt * stop
-        slow = -SLOW < v < SLOW
-        damping = 0.0 if slow else loss / v
-        if damping < 0.0:  # no damper: inertia that changes with the angle
-            momentum -= dt * loss
-        (held,) = dry((q, 0.0))
-        status = StepStatus.AT_LIMIT if pressed else StepStatus.OK
-        if abs(momentum) <= dt * held:
-            return 0.0, pressed, status or StepStatus.STICKING
-        if fades:
-            (held,) = dry((q, v))
-        if slow:
-            (damping,) = creep(s)
-        lost = min(dt * held, abs(momentum))
-        new = (momentum - math.copysign(lost, momentum)) / (inertia + stiff + dt * max(damping, 0.0))
-        return new, pressed, status
+    ok, sticking, at_limit = StepStatus.OK, StepStatus.STICKING, StepStatus.AT_LIMIT
 
     def part(q: float, v: float, wrench: Sequence[float], dt: float) -> tuple[float, float, bool, StepStatus]:
         """Angle and speed after a time dt, whether a stop was touched, and the status."""
-        there, new, pressed, touched, status = q + dt * v, v, 0.0, False, StepStatus.OK
+        there, new, touched, status = q + dt * v, v, False, ok
+        slow = -SLOW < v < SLOW
         for _ in range(TOUCHES):
+            # the new speed if the stops are as pressed as at the angle `ahead`
             ahead = low if there < low else high if there > high else there
-            new, pressed, status = towards(q, v, ahead, wrench, dt)
+            s = (q, v, ahead)
+            force, loss, inertia, stiffness, stop, pressed, held = smooth(s, wrench)
+            if not inertia > 0.0:
+                return q, 0.0, touched, StepStatus.NOT_FINITE
+            stiff = dt * dt * stiffness - RESOLVED * inertia
+            momentum = inertia * v + dt * force  # what is left without damping and dry friction
+            if stop > 0.0:
+                momentum += dt * stop * (ahead - q)
+                inertia += dt * dt * stop
+            damping = 0.0 if slow else loss / v
+            if damping < 0.0:  # no damper: inertia that changes with the angle
+                momentum -= dt * loss
+            status = at_limit if pressed else ok
+            slips = held
+            if fades:
+                (held,) = dry((q, 0.0))
+            if abs(momentum) <= dt * held:
+                new, status = 0.0, status or sticking
+            else:
+                if slow:
+                    (damping,) = creep(s)
+                lost = min(dt * slips, abs(momentum))
+                whole = inertia + stiff if stiff > 0.0 else inertia
+                whole = whole + dt * damping if damping > 0.0 else whole
+                new = (momentum - math.copysign(lost, momentum)) / whole
             there = q + dt * new
             if not has_stops:
                 break
             (at_end,) = press((q, v, there))
-            touched = touched or pressed != 0.0 or at_end != 0.0
+            if not pressed and not at_end:
+                break
+            touched = True
             if (at_end > 0.0, at_end < 0.0) == (pressed > 0.0, pressed < 0.0):  # the same stop, or none
                 break
         if not low <= there <= high:  # a linkage that is stretched stops the door, and gives nothing back
             there = low if there < low else high
-            new, status = (there - q) / dt, StepStatus.AT_LIMIT
+            new, status = (there - q) / dt, at_limit
         return there, new, touched, status
 
     def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
@@ -436,12 +438,12 @@ def dry_impulses(G: Matrix, free: Sequence[float], most: Sequence[float], start:
                 f[j] = new
         if settled:
             break
-        if sweep == TURN and (exact := _pivoted(G, free, most, f)) is not None:
+        if sweep == TURN and (exact := pivoted(G, free, most, f)) is not None:
             return exact
     return f
 
 
-def _pivoted(G: Matrix, free: Sequence[float], most: Sequence[float], f: Sequence[float]) -> list[float] | None:
+def pivoted(G: Matrix, free: Sequence[float], most: Sequence[float], f: Sequence[float]) -> list[float] | None:
     """The same impulses by principal pivoting, from those that are within their bounds now; None if that fails.
 
     First all that are wrong change sides, then one at a time, which ends (Murty 1974, Note on a Bard-type scheme for
@@ -517,6 +519,8 @@ def brake(advance: Advance, n: int, dt: float, *, turns: bool) -> Callable[[Stat
 
 
 _LOST = [math.nan] * 6
+_HUGE = 1e300
+"""N, N m: no six wrenches below it add up to more than a number can be."""
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
 LONGEST_STEP_S = 0.1
 """Steps up to this are stable whatever the dampers, springs and stops; longer ones would jump over what they must meet.
@@ -636,7 +640,9 @@ class Stepper:
             raise PalpateError(
                 f"for n steps, wrenches must be (n, 6) and out (n, {self.size}), not {wrenches.shape} and {out.shape}"
             )
-        now, count, attempt = self._now, len(self._now), self._attempt
+        now, count = self._now, len(self._now)
+        plain = self._limit is None and bool((np.abs(wrenches) < _HUGE).all())  # nothing to look at in each
+        attempt = self._moved if plain else self._attempt
         path: list[State] = []
         statuses: list[StepStatus] = []
         rows: list[list[float]] = wrenches.tolist()
@@ -652,17 +658,23 @@ class Stepper:
 
     def _attempt(self, now: State, wrench: list[float]) -> tuple[State, StepStatus]:
         """One step of six numbers; a braked one where they lead nowhere."""
-        if math.isfinite(sum(wrench)):
-            beyond = False
-            if self._limit is not None:
-                within = [min(max(x, -most), most) for x, most in zip(wrench, self._limit, strict=True)]
-                beyond, wrench = within != wrench, within
-            try:
-                result, status = self._advance(now, wrench)
-                if status is not StepStatus.NOT_FINITE and math.isfinite(sum(result)):
-                    return result, StepStatus.SATURATED if beyond else status
-            except _PROBLEMS:
-                pass
+        if not math.isfinite(sum(wrench)):
+            return self._braked(now), StepStatus.NOT_FINITE
+        if self._limit is None:
+            return self._moved(now, wrench)
+        within = [min(max(x, -most), most) for x, most in zip(wrench, self._limit, strict=True)]
+        result, status = self._moved(now, within)
+        saturated = within != wrench and status is not StepStatus.NOT_FINITE
+        return result, StepStatus.SATURATED if saturated else status
+
+    def _moved(self, now: State, wrench: list[float]) -> tuple[State, StepStatus]:
+        """One step of six numbers that are finite."""
+        try:
+            result, status = self._advance(now, wrench)
+            if status is not StepStatus.NOT_FINITE and math.isfinite(sum(result)):
+                return result, status
+        except _PROBLEMS:
+            pass
         return self._braked(now), StepStatus.NOT_FINITE
 
 

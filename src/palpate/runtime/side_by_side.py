@@ -1,0 +1,196 @@
+"""Copies of one object side by side: a step of the `Stepper` on arrays, one entry for each copy.
+
+For many short runs, such as the windows of a replay: what Python costs for one copy, NumPy costs for hundreds. The
+equations are the Stepper's own, from the same terms (`Trace.function`); only what chooses between cases is written
+again, with masks, because on arrays both cases happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+from palpate.runtime import stepper as one
+from palpate.runtime.equations import Equations, limits
+
+_Advance = Callable[[FloatArray, FloatArray], FloatArray]
+"""States (state, copies) and wrenches (6, copies) -> the next states; NaN where they lead nowhere."""
+_FEWEST = 3
+"""Copies from which arrays are faster than one after the other."""
+
+
+def pays(model: Model, copies: int) -> bool:
+    """Whether so many copies take less time side by side: with one freedom, floats are as fast for 40 of them."""
+    return copies >= _FEWEST and not one.has_one_freedom(one.moving(model))
+
+
+def run_side_by_side(model: Model, dt: float, states: FloatArray, wrench: FloatArray, steps: int) -> FloatArray:
+    """States (samples, copies, state) of a model with several freedoms, `steps` a sample of `dt` (s) each.
+
+    states (copies, state) at the start; wrench (samples, copies, 6), linear between samples; the last one only leads
+    there. A copy whose numbers are not finite any more is NaN from then on. Equal to `Stepper.run` to rounding.
+    """
+    advance = _many_freedoms(one.moving(model), dt)
+    now, path = np.ascontiguousarray(states.T), np.empty((len(wrench), *states.shape))
+    path[0] = states
+    forces = np.ascontiguousarray(wrench.swapaxes(1, 2))
+    with np.errstate(all="ignore"):
+        for i in range(1, len(wrench)):
+            for k in range(steps):
+                share = k / steps
+                now = advance(now, forces[i - 1] * (1 - share) + forces[i] * share)
+            path[i] = now.T
+    return path
+
+
+def _many_freedoms(model: Model, dt: float) -> _Advance:
+    """`many_freedoms` of the stepper."""
+    e = Equations(model)
+    kernels, fades = one.many_freedoms_kernels(model, e, dt)
+    flat = {name: e.trace.function(*kernel, arrays=True) for name, kernel in kernels.items()}
+    n, m, positions = e.n, len(kernels["levels"][1]), len(e.positions)
+    within, turns = limits(model.mechanism), one.has_quaternion(model)
+
+    def of(name: str, *arguments: Any, copies: int) -> FloatArray:
+        """(results, copies)."""
+        results = flat[name](*arguments)
+        out = np.empty((len(results), copies))
+        for i, x in enumerate(results):
+            out[i] = x
+        return out
+
+    def move(q: FloatArray, u: FloatArray) -> FloatArray:
+        if turns:
+            return np.concatenate([q[:3] + dt * u[:3], _turned(q[3:7], u[3:], dt)])
+        half = q + 0.5 * dt * of("rates", (*q, *u), copies=q.shape[1])
+        return q + dt * of("rates", (*half, *u), copies=q.shape[1])
+
+    def hold(state: FloatArray, u: FloatArray, Z: FloatArray) -> FloatArray:
+        copies = u.shape[1]
+        C = of("ways", tuple(state), copies=copies).reshape(m, n, copies)
+        G, free = np.einsum("inb,jnb->ijb", C, Z), np.einsum("inb,nb->ib", C, u)
+        most = dt * of("levels", (*state[:-n], *np.zeros((n, copies))), copies=copies)
+        f = _dry_impulses(G, free, most, np.zeros((m, copies)))
+        if fades:
+            most = np.where(np.abs(f) < most, most, dt * of("levels", tuple(state), copies=copies))
+            f = _dry_impulses(G, free, most, f)
+        new = u - np.einsum("jb,jnb->nb", f, Z)
+        along = C != 0.0
+        held = (np.abs(f) < most) & (along.sum(axis=1) == 1)
+        return np.where((along & held[:, None]).any(axis=0), 0.0, new)
+
+    def towards(state: FloatArray, ahead: FloatArray, w: FloatArray) -> FloatArray:
+        copies = state.shape[1]
+        rows = of("system", tuple(state), tuple(ahead), tuple(w), copies=copies).reshape(n, -1, copies)
+        X = _solved(rows.transpose(2, 0, 1)).transpose(2, 1, 0)
+        u = state[-n:] + X[0]
+        return hold(state, u, X[1:]) if m else u
+
+    def bounded(state: FloatArray, there: FloatArray, u: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        q, copies = state[:positions], u.shape[1]
+        had, old_stops = of("account", tuple(state), copies=copies)
+        over = np.ones(copies, dtype=bool)
+        for last in (False, False, True):
+            new, stops = of("account", (*there, *u), copies=copies)
+            way = there - q
+            lifted = [weight * of("power", (*(q + at * way), *u), copies=copies)[0] for at, weight in one.GAUSS]
+            worked = of("pushed", (*q, *u), tuple(w), copies=copies)[0]
+            taken = dt * (np.array(lifted).sum(axis=0) - worked) + stops - old_stops
+            u = np.where(np.isfinite(new + taken), u, np.nan)
+            over = over & (new + taken > had)
+            if not over.any():
+                break
+            if last:
+                left = had - taken
+                kept = np.where(over, np.where(left > 0.0, np.sqrt(np.maximum(left, 0.0) / new), 0.0), 1.0)
+                return np.where(over & ~(left > 0.0), q, there), kept * u
+            u = np.where(over, _affordable(had, new, taken) * u, u)
+            there = np.where(over, move(q, u), there)
+        return there, u
+
+    def advance(state: FloatArray, w: FloatArray) -> FloatArray:
+        q, v, copies = state[:positions], state[-n:], state.shape[1]
+        there, u, open_ = move(q, v), v, np.ones(copies, dtype=bool)
+        touched = of("pressed", tuple(there), copies=copies) > 0.0
+        for _ in range(one.TOUCHES):
+            u = np.where(open_, towards(state, there, w), u)
+            there = np.where(open_, move(q, u), there)
+            before, touched = touched, of("pressed", tuple(there), copies=copies) > 0.0
+            open_ = open_ & (touched != before).any(axis=0)
+            if not open_.any():
+                break
+        there, u = bounded(state, there, u, w)
+        lost = ~np.isfinite(there.sum(axis=0) + u.sum(axis=0))
+        rests = np.zeros(copies, dtype=bool)
+        if m:
+            rests = ((np.abs(u) < one.REST) & (np.abs(u - v) < one.REST * dt)).all(axis=0)
+        for i, low, high in within:
+            rests |= ~((low <= there[i]) & (there[i] <= high))
+        result = np.concatenate([np.where(rests, q, there), np.where(rests, 0.0, u)])
+        result[:, lost] = np.nan
+        return result
+
+    return advance
+
+
+def _affordable(had: FloatArray, new: FloatArray, taken: FloatArray) -> FloatArray:
+    """The part s of a step for which kinetic energy is left: new s^2 + taken s = had."""
+    root = np.sqrt(taken * taken + 4.0 * new * had)
+    return np.asarray(np.where(taken > 0.0, 2.0 * had / (taken + root), (root - taken) / (2.0 * new)), dtype=float)
+
+
+def _turned(q: FloatArray, omega: FloatArray, dt: float) -> FloatArray:
+    """Unit quaternions w x y z (4, copies) after turning with omega (3, copies): `_turned` of the stepper."""
+    speed = np.sqrt((omega**2).sum(axis=0))
+    half = 0.5 * dt * speed
+    c, (x, y, z) = np.cos(half), np.where(speed > 0.0, np.sin(half) / speed, 0.0) * omega
+    a, b, g, d = q
+    turned = np.array(
+        [
+            a * c - b * x - g * y - d * z,
+            a * x + b * c + g * z - d * y,
+            a * y - b * z + g * c + d * x,
+            a * z + b * y - g * x + d * c,
+        ]
+    )
+    return turned / np.sqrt((turned**2).sum(axis=0))
+
+
+def _solved(rows: FloatArray) -> FloatArray:
+    """(copies, n, right sides): A X = B from [A | B] (copies, n, n + right sides); NaN where A is singular."""
+    n = rows.shape[1]
+    try:
+        return np.asarray(np.linalg.solve(rows[:, :, :n], rows[:, :, n:]), dtype=float)
+    except np.linalg.LinAlgError:
+        X = np.full((len(rows), n, rows.shape[2] - n), np.nan)
+        for i, each in enumerate(rows):
+            columns = one.solved([list(row) for row in each.tolist()])
+            if columns is not None:
+                X[i] = np.array(columns).T
+        return X
+
+
+def _dry_impulses(G: FloatArray, free: FloatArray, most: FloatArray, start: FloatArray) -> FloatArray:
+    """`dry_impulses` of the stepper: G (m, m, copies), the others (m, copies)."""
+    f, open_ = start.copy(), np.ones(free.shape[1], dtype=bool)
+    for sweep in range(one.SWEEPS):
+        settled = np.ones(len(open_), dtype=bool)
+        for j in range(len(f)):
+            G_jj = G[j, j]
+            new = np.clip(f[j] + (free[j] - np.sum(G[j] * f, axis=0)) / G_jj, -most[j], most[j])
+            new = np.asarray(np.where(open_ & (G_jj > 0.0), new, f[j]), dtype=float)
+            settled &= np.abs(new - f[j]) <= one.SETTLED * most[j]
+            f[j] = new
+        open_ &= ~settled
+        if not open_.any():
+            break
+        if sweep == one.TURN:
+            for i in np.flatnonzero(open_).tolist():
+                exact = one.pivoted(*(x[..., i].tolist() for x in (G, free, most, f)))
+                if exact is not None:
+                    f[:, i], open_[i] = exact, False
+    return f
