@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline
+from scipy.interpolate import BSpline, make_interp_spline
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.run import prepare_experiment
+from palpate.experiment.stage.inputs import Inputs, motion_noise, motion_of
+from palpate.experiment.stage.together import felt_by
+from palpate.mechanisms import Rolling
 from palpate.motion import smoothing, trajectory
 from palpate.motion.derivatives import coordinate_motion, design_lowpass, pose_motion
 from palpate.motion.smoothing import Smoothed, fuse, smooth
 from palpate.physics.motion import Poses, transport_acceleration
 from palpate.twin.handle import random_hand
+from palpate.twin.rolling import body_poses, planar_twin
 from tests.oracles import doors_of_other_make as doors
+from tests.oracles import wheelbarrows_of_other_make as barrows
 
 Array = NDArray[np.float64]
 G, AT = 9.80665, np.array([0.6, -0.05, 0.2])
@@ -207,6 +213,58 @@ def test_a_free_body_by_its_poses_and_an_imu() -> None:
         assert off < share * other
     assert fused.velocity is not None
     assert true.velocity is None or rms(fused.velocity[inner] - true.velocity[inner]) < 0.01
+
+
+# --- what rolls -------------------------------------------------------------------------------------------------------
+
+
+def test_a_barrow_of_other_make_feels_what_its_coordinates_say() -> None:
+    run, *_ = barrows.simulate(0)
+    pitch = np.unwrap(np.arctan2(run.R[:, 2, 1], -run.R[:, 2, 0]))
+    q = np.column_stack([run.place[:, :2], run.heading, run.camber, pitch])
+    splines, inner = make_interp_spline(run.t, q, k=7), slice(50, -50)
+    felt = felt_by(Rolling(radius=run.barrow.radius))(q, splines(run.t, 1), splines(run.t, 2))[inner]
+    # its floor slopes: gravity is not quite along z
+    world = np.einsum("nij,nj->ni", run.R[inner], run.a[inner] - felt[:, :3])
+    assert world == pytest.approx(np.broadcast_to(world.mean(axis=0), world.shape), abs=1e-5)
+    assert np.abs(world.mean(axis=0)).max() < G * np.radians(0.12)
+    assert felt[:, 3:] == pytest.approx(np.hstack([run.omega, run.omega_dot])[inner], abs=1e-5)
+
+
+def test_a_barrow_of_other_make_is_seen_better_with_its_imu(tmp_path: Path) -> None:
+    path, _ = barrows.write(tmp_path, 0, imu=True)
+    inputs = prepare_experiment(read_experiment(path)).inputs
+    run, *_ = barrows.simulate(0)
+    assert inputs.smoothed is not None
+    noise, lowpass = motion_noise(inputs), inputs.filtering.lowpass
+    alone = replace(inputs, smoothed=None)
+    inside, true = inputs.inside([barrows.TRAIN]), run.omega_dot[:: barrows.STORED]
+
+    def off(inputs: Inputs) -> Array:
+        return lowpass.apply(np.ascontiguousarray((motion_of(inputs).omega_dot - true)[inside].T)).std(axis=1)
+
+    assert lowpass is not None
+    assert (off(inputs) < 0.3 * off(alone)).all()
+    # z of the body is the axle, about which it pitches
+    assert noise["pitch_acceleration"] == pytest.approx(off(inputs)[2], rel=0.3)
+    assert motion_noise(alone)["pitch_acceleration"] == pytest.approx(off(alone)[2], rel=0.3)
+
+
+def test_what_a_guide_holds_in_the_model_is_felt_all_the_same() -> None:
+    twin, t = planar_twin(1), 10 + np.arange(1500) / 100
+    held, fine = Rolling(radius=twin.wheel.radius, moves="planar"), 10 + np.arange(7500) / 500
+    free, rng, m = held.unguided(), np.random.default_rng(0), twin.moved(fine)
+    poses, true = Poses(t, *body_poses(twin, t)), twin.course(t)[1]
+    force = transport_acceleration(m.specific_acceleration, m.omega, m.omega_dot, AT) @ TURN
+    imu = np.hstack([force, m.omega @ TURN])
+    imu += rng.normal(size=imu.shape) * np.repeat([NOISE_A, NOISE_W], 3)
+    lowpass, left = design_lowpass(100.0, 5.0), dict[str, float]()
+    for name, mechanism in (("free", free), ("held", held)):
+        q = mechanism.coordinates_of(poses)
+        s = smooth(t, q + 1e-4 * rng.normal(size=q.shape), fine, imu, PLACE, felt_by(mechanism))
+        pitch = s.of([mechanism.state.index("pitch")]).motion.acceleration[:, 0]
+        left[name] = rms(lowpass.apply((pitch - true[:, 3])[100:-100]))
+    assert left["free"] < 0.3 * left["held"]
 
 
 # --- a door of other make, with an IMU --------------------------------------------------------------------------------

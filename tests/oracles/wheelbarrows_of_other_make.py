@@ -20,7 +20,9 @@ from scipy.spatial.transform import Rotation
 Array = np.ndarray
 RATE_HZ, STORED, GRAVITY = 500.0, 5, 9.80665
 """Rate of the simulation and of the load cells, every which sample the cameras take, m/s2."""
-NOISE = {"marker": 2e-4, "force": 0.1, "moment": 0.004}
+NOISE = {"marker": 2e-4, "force": 0.1, "moment": 0.004, "acceleration": 0.01, "rate": 0.002}
+IMU_LATE_S, IMU_TURN, IMU_AT = 0.0123, Rotation.from_rotvec([0.5, -2.0, 1.0]).as_matrix(), np.array([0.03, -0.02, 0.01])
+"""Of an IMU on the right sensor's module: what its clock shows more, and its pose there."""
 STANDS_S, LIFTED_S, LENGTH_S = 3.0, 4.2, 44.0
 TRAIN, TEST = (4.5, 30.0), (30.5, 43.5)
 UP = np.array([0.0, 0.0, 1.0])
@@ -145,8 +147,21 @@ def simulate(seed: int, *effects: Effect) -> tuple[Run, Array, Array]:
     return run, markers + rng.normal(0, NOISE["marker"], markers.shape), cells
 
 
-def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Path, dict[str, float]]:
-    """Tables of markers and load cells, models of the handles, and the experiment file; -> the last and the truth."""
+def imu_signals(run: Run, seed: int) -> Array:
+    """(samples, 6) m/s2 and rad/s that an IMU on the right sensor's module shows, zero errors included."""
+    S, rng = run.barrow.R_sensor[0], np.random.default_rng([seed, 81])
+    r, axes = run.barrow.r_sensor[0] + S @ IMU_AT, S @ IMU_TURN
+    a = run.a + np.cross(run.omega_dot, r) + np.cross(run.omega, np.cross(run.omega, r))
+    shown = np.hstack([a @ axes, run.omega @ axes]) + rng.normal(0, [0.02] * 3 + [0.002] * 3)
+    return shown + rng.normal(size=shown.shape) * np.repeat([NOISE["acceleration"], NOISE["rate"]], 3)
+
+
+def write(
+    folder: Path, seed: int, *effects: Effect, keys: str = "", imu: bool = False
+) -> tuple[Path, dict[str, float]]:
+    """Tables of markers, load cells and an IMU where it is asked for, models of the handles, and the experiment file;
+    -> the last and the truth.
+    """
     run, markers, cells = simulate(seed, *effects)
     barrow, names = run.barrow, list(marker_places(run.barrow))
     columns = [f"{name}_{axis}" for name in names for axis in "xyz"]
@@ -158,6 +173,12 @@ def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Pa
     wrench = [
         ", ".join(f"{c}: {{column: {c}{i}, unit: {'N' if c[0] == 'f' else 'N m'}}}" for c in CHANNELS) for i in (1, 2)
     ]
+    more = ""
+    if imu:
+        kinds = {f"{k}.{axis}": u for k, u in (("acceleration", "m/s2"), ("angular_rate", "rad/s")) for axis in "xyz"}
+        _save(folder / "imu.csv", list(kinds), run.t + IMU_LATE_S, imu_signals(run, seed), "%.7g")
+        shown = ", ".join(f"{n}: {{column: {n}, unit: {u}}}" for n, u in kinds.items())
+        more = f"\n  imu: {{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{shown}}}}}"
     offset = "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}"
     across = ", ".join(f"[{a}, {b}]" for a, b in run.across)
     (folder / "body.yaml").write_text(
@@ -168,7 +189,7 @@ model_of: {"whole" if run.whole else "body"}
 recordings:
   mocap: {{file: markers.csv, time: {{column: t, unit: s}}, columns: {{{seen}}}}}
   wrench: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{wrench[0]}}}}}
-  wrench_2: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{wrench[1]}}}}}
+  wrench_2: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{wrench[1]}}}}}{more}
 markers:
   axle: {{axle: [{run.axle[0]}, {run.axle[1]}], across: [{across}], radius: {run.radius:.5f} m}}
   sensor: {{markers: [R1, R2, R3], offset: {offset}}}

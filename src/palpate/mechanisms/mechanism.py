@@ -191,6 +191,13 @@ class Mechanism(ABC):
         """Kinematics of a mechanism that this one was made of (`at_rest`), as this one sees it."""
         return k
 
+    def unguided(self) -> Mechanism:
+        """The same with freedoms that its guides hold in the model but not quite in the world: an IMU feels them.
+
+        Its positions contain those of this one, by the same names.
+        """
+        return self
+
     def with_zero_at(self, position: float) -> Self:
         """The same mechanism with its main coordinate counted from elsewhere: what was zero is now `position`."""
         return self

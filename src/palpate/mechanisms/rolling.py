@@ -166,6 +166,10 @@ class Rolling(Mechanism):
         """x of the frame points down, y to the handles, z left along the axle."""
         return {**_ADVICE, **(_UPRIGHT_ADVICE if self.moves == "upright" else {})}
 
+    def unguided(self) -> Mechanism:
+        """People sway, and floors are not even: heading and camber change."""
+        return self if self.moves == "full" else replace(self, moves="full", track=0.0)
+
     def at_rest(self) -> Mechanism | None:
         """With rows that friction of the wheels does not enter."""
         return AtRest(**{f.name: getattr(self, f.name) for f in fields(self)})

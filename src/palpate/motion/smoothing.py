@@ -6,7 +6,7 @@ cameras alone say how far it went, and the IMU how.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from palpate.motion.derivatives import (
 )
 from palpate.motion.trajectory import Path, States, Trajectory
 from palpate.physics import motion as rigid
-from palpate.physics.arrays import FloatArray, rate_hz, rms
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
 
 Felt = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Positions and their first and second derivatives (samples, n) -> specific force at the body's origin (m/s2), angular
@@ -66,6 +66,19 @@ class Smoothed:
     path: Path
     """... what came out."""
 
+    @property
+    def known(self) -> BoolArray:
+        """(samples,): seen by both."""
+        return np.asarray(np.isfinite(self.motion.position).all(axis=1))
+
+    def of(self, columns: Sequence[int]) -> Smoothed:
+        """Some of the coordinates; `trajectory` and `path` keep all."""
+        kept = [
+            CoordinateMotion(m.times_s, *(x[:, list(columns)] for x in (m.position, m.speed, m.acceleration)))
+            for m in (self.motion, self.noise)
+        ]
+        return replace(self, motion=kept[0], noise=kept[1])
+
     def noisier(self) -> Smoothed:
         """The same with the noise once more."""
         return replace(self, motion=_sum(self.motion, self.noise))
@@ -83,7 +96,7 @@ class Smoothed:
         """Polynomials over a window of positions, speeds and accelerations: less noise and less motion."""
         m, window = self.motion, window_samples(window_s, rate_hz(self.motion.times_s), order)
         parts = [np.full_like(m.position, np.nan) for _ in range(3)]
-        for a, b in stretches(m.times_s, np.asarray(np.isfinite(m.position).all(axis=1)), window):
+        for a, b in stretches(m.times_s, self.known, window):
             for part, x in zip(parts, (m.position, m.speed, m.acceleration), strict=True):
                 part[a:b] = savitzky_golay(x[a:b], window, order)
         return CoordinateMotion(m.times_s, *parts)
@@ -116,7 +129,7 @@ def smooth(
     again: how often it is moved, as for an IMU with a filter of its own, before that is refused.
     """
     y = resample(imu_s, imu, times_s, clock=clock)
-    rate, both = rate_hz(times_s), np.isfinite(np.hstack([q, y])).all(axis=1)
+    rate, both = rate_hz(times_s), np.asarray(np.isfinite(np.hstack([q, y])).all(axis=1))
     if both.sum() < 50 * (1 + q.shape[1]):
         raise DataProblem("smoothing", f"cameras and IMU saw the object together in {both.sum()} samples only")
     window = window_samples(max(_NOISE_WINDOW_S, 7 / rate), rate, 4)

@@ -254,6 +254,7 @@ SECTIONS: Sections = {
     "conditioning": _of_data("Conditioning and prior", _conditioning),
     "recordings": _of_view("Recordings", _recordings),
     "clocks": _of_data("Clocks", _clocks),
+    "motion": _of_data("Motion", lambda data, _: (tables.motion_table(data),)),
     "markers": _of_view("Markers", _markers),
     "frames": _of_view("Frames and wrenches", lambda _, v: (fit_plots.scene(v.scene) if v.scene else None,)),
     "excitation": _of_data(

@@ -226,6 +226,18 @@ def clocks_table(data: Data) -> Table:
     return table(records, note=f"Offset: {reference} time minus {device} time of the same instant.")
 
 
+def motion_table(data: Data) -> Table:
+    """How well each quantity of the motion is known."""
+    motion: Data = data.get("motion") or {}
+    records: list[dict[str, str]] = []
+    for name, noise in dict[str, Any](motion.get("noise") or {}).items():
+        shown = shown_in(noise["unit"])
+        value = "-" if noise["value"] is None else f"{shown.factor * noise['value']:.2g}"
+        records.append({"quantity": name.replace("_", " "), "noise": value, "unit": shown.unit})
+    note = f"Told by {motion.get('from')}; standard deviations of the noise in the band of the fit."
+    return table(records, note=note)
+
+
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 

@@ -427,9 +427,9 @@ class DerivativesPart(Part):
     method: Literal["local", "published", "fusion"] | None = optional(
         "local: polynomials on what markers saw, with a window from the recording; fusion: markers and IMU together, "
         "with its zeros, gains, place and clock; published: Savitzky-Golay windows as the paper's, only for stage: "
-        "motion; if absent, fusion for objects on a hinge or a slide with recordings.imu, else local",
+        "motion; if absent, fusion with recordings.imu, else local",
         "fusion",
-        only=("markers", "an IMU", "one-freedom"),
+        only=("markers", "an IMU"),
     )
     window: q.Seconds | None = optional("length, s; if absent, chosen from the data", "0.11 s", only="motion", gt=0)
     order: q.Whole = key("order of the polynomials", default=4, le=8)

@@ -147,7 +147,8 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     information = information + np.eye(2) / CAPTURE_RAD**2
     best = symmetric_inverse(information) @ total
     up = np.array([best[0], best[1], 1.0])
-    std = float(np.sqrt(np.diag(symmetric_inverse(information)).max()))
+    # the model's floor is level: where this one slopes, the contact is off as if up were
+    std = float(np.hypot(np.sqrt(np.diag(symmetric_inverse(information)).max()), np.abs(best - slope).max()))
     return up / np.linalg.norm(up), std, words, findings
 
 

@@ -351,6 +351,30 @@ def position_noise(inputs: Inputs) -> FloatArray:
     return np.array([signal_noise(x, window, order) for x in inputs.q.T])
 
 
+def noisier(inputs: Inputs, rng: np.random.Generator) -> Inputs:
+    """The same with the noise of its coordinates once more."""
+    if inputs.smoothed is not None:
+        return replace(inputs, smoothed=inputs.smoothed.noisier())
+    return replace(inputs, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs))
+
+
+def motion_noise(inputs: Inputs) -> dict[str, float]:
+    """State or acceleration -> standard deviation of its noise in the band of the fit, SI."""
+    mechanism, lowpass = inputs.mechanism, inputs.filtering.lowpass
+
+    def path(inputs: Inputs) -> FloatArray:
+        c = coordinates_of(inputs)
+        accelerations = mechanism.accelerations_of(c.position, c.speed, c.acceleration)
+        return np.hstack([c.position, mechanism.speeds_of(c.position, c.speed), accelerations])
+
+    off = path(noisier(inputs, np.random.default_rng(0))) - path(inputs)
+    known = np.asarray(np.isfinite(off).all(axis=1))
+    low = np.where(known[:, None], off, 0.0).T
+    low = low if lowpass is None else lowpass.apply(low)
+    std = np.sqrt(np.mean(low**2, axis=1) / max(known.mean(), 1e-9))
+    return dict(zip((*mechanism.state, *mechanism.accelerations), std.tolist(), strict=True))
+
+
 def rest_of(inputs: Inputs) -> BoolArray:
     """(samples,): where nobody can tell which way a coordinate with dry friction moves."""
     mechanism = inputs.mechanism

@@ -12,7 +12,7 @@ import numpy as np
 from palpate.elements import Gravity
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, natural_sizes
-from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance, zeros_of
+from palpate.experiment.stage.inputs import Inputs, fit_balance, move, noisier, whole_balance, zeros_of
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
 from palpate.identify.balance import Rows, filled, stack_rows
@@ -203,10 +203,8 @@ def _noisy(fit: Fit) -> Fit:
         even = inputs.imu.even
         added = rng.normal(size=even.x.shape) * _white(even)
         noisy = replace(noisy, imu=replace(inputs.imu, even=replace(even, x=even.x + added)))
-    elif inputs.smoothed is not None:
-        noisy = replace(noisy, smoothed=inputs.smoothed.noisier())
     else:
-        noisy = replace(noisy, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs))
+        noisy = noisier(noisy, rng)
     noisy = noisy.on_clock(inputs.clock)
     moved = move(noisy, resting=fit.moved.resting)
     return replace(fit, inputs=noisy, moved=moved, balance=whole_balance(noisy, moved))

@@ -19,7 +19,6 @@ from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPa
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.capture import (
-    TOGETHER,
     Body,
     CapturedMotion,
     capture,
@@ -31,6 +30,7 @@ from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of, lowest
 from palpate.experiment.stage.inputs import STEP, Belief, Filtering, Handles, ImuMotion, Inputs, Sensor, belief_of
 from palpate.experiment.stage.recordings import Instrument
+from palpate.experiment.stage.together import smoothed_motion
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance, MotionNoise, compress
 from palpate.identify.balance import Segment
@@ -42,10 +42,9 @@ from palpate.motion.frames import JointFrame, check_joint, pose_std, sensor_fram
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
 from palpate.motion.plausibility import judge_imu
-from palpate.motion.smoothing import Smoothed, smooth
+from palpate.motion.smoothing import Smoothed
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
-from palpate.physics.functions import ARRAYS
-from palpate.physics.motion import Poses, log_rotation, transform
+from palpate.physics.motion import Poses, log_rotation
 from palpate.progress import Tell, portion, silent
 
 TRAIN_SHARE = 0.6
@@ -56,9 +55,6 @@ SAME_CLOCK_S = 5e-4
 FEWEST_IN_WINDOW = 5
 MUCH_LESS = 0.7
 """Share of a measured noise power; what differs more is not a matter of chance."""
-COVERED, DISAGREE, GYRO_SCALE = 0.95, 2.0, 0.02
-"""Share of the segments that an IMU must have seen to tell their motion; what it may leave of the markers over their
-noise; by how much a gyroscope may be off without a word."""
 RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
@@ -177,8 +173,12 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
     tell("smoothing the motion", 0.4)
-    smoothed, travel_std = _smoothed(experiment, captured, model, q, T_cloud_body, segments, findings), 0.0
-    if smoothed is not None:  # so sharp a motion shows that errors of single markers do not average out
+    smoothed, travel_std = None, 0.0
+    if config.derivatives.method != "local" and not isinstance(config.filtering, PublishedPart):
+        smoothed, more = smoothed_motion(captured, model.mechanism, q, poses, T_cloud_body, segments)
+        findings += more
+    # so sharp a motion shows that errors of single markers do not average out
+    if smoothed is not None and model.mechanism.main is not None:
         turn, place = pose_std(body.cloud.points, body.fit.mean_error_m)
         turns = model.mechanism.position_units[0] == "rad"
         travel_std = turn if turns else place
@@ -217,68 +217,6 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
     inputs = inputs.on_clock(clock)
     return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
-
-
-def _smoothed(
-    experiment: Experiment[Any],
-    captured: CapturedMotion,
-    model: Model,
-    q: FloatArray,
-    T_cloud_body: FloatArray,
-    segments: Mapping[str, list[Segment]],
-    findings: list[Finding],
-) -> Smoothed | None:
-    """Coordinates by cameras and the IMU together; None where there is none on the object, or none to be trusted."""
-    imu, placement, mechanism = captured.devices.get("imu"), captured.placement, model.mechanism
-    method, times = experiment.config.derivatives.method, captured.body.poses.times_s
-    published = isinstance(experiment.config.filtering, PublishedPart)
-    if imu is None or mechanism.main is None or method == "local" or published:
-        return None
-
-    def felt(q: FloatArray, speed: FloatArray, acceleration: FloatArray) -> FloatArray:
-        speeds, accelerations = mechanism.speeds_of(q, speed), mechanism.accelerations_of(q, speed, acceleration)
-        k = mechanism.expand([*q.T, *speeds.T], list(accelerations.T), ARRAYS)
-        parts = (*k.specific_acceleration, *k.omega, *k.omega_dot)
-        return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in parts], axis=1)
-
-    wrong = ""
-    if placement is None or imu.clock is None:
-        wrong = "; ".join(f.evidence for f in captured.findings if f.cause in ("clock", "placement"))
-        wrong = wrong or "its clock or its place is not known"
-    elif placement.explained < TOGETHER:
-        wrong = f"{100 * placement.explained:.1f} % of what it feels is explained by the motion of the markers"
-    else:
-        T_cloud_frame = captured.body.frames.get(captured.frame, np.eye(4))
-        T_body_imu = np.linalg.inv(T_cloud_body) @ T_cloud_frame @ transform(placement.R_ab, placement.r_ab)
-        try:
-            smoothed = smooth(times, q, imu.even.times_s, imu.even.seen_x, T_body_imu, felt, imu.clock)
-        except DataProblem as error:
-            wrong = str(error)
-        else:
-            inside = segment_mask(times, [s for kind in recordings.MOVING_KINDS for s in segments[kind]])
-            inside &= np.isfinite(q).all(axis=1)
-            share = float(np.isfinite(smoothed.motion.position[inside, 0]).mean())
-            unexplained = float(smoothed.unexplained.max())
-            if share < COVERED:
-                wrong = f"it saw {100 * share:.0f} % of the segments only"
-            elif unexplained > 1 - TOGETHER or smoothed.disagree > DISAGREE:
-                wrong = (
-                    f"the motion of the object leaves {100 * unexplained:.1f} % of what it shows, and where markers "
-                    f"are {smoothed.disagree:.1f} times their noise"
-                )
-            else:
-                if abs(smoothed.gyro_scale - 1) > GYRO_SCALE:
-                    evidence = (
-                        f"it shows {smoothed.gyro_scale:.3f} times the angular rate that markers show; its gain was "
-                        "fitted, and no number follows from it"
-                    )
-                    findings.append(Finding("gyro-scale", evidence, "gyroscope", "check its unit and range"))
-                return smoothed
-    remedy = "check that it is fixed to the object, its file and its clock"
-    findings.append(
-        Finding("imu", f"the IMU is left out, markers alone tell the motion: {wrong}", "recordings.imu", remedy)
-    )
-    return None
 
 
 def _on_joint(

@@ -19,7 +19,7 @@ from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_
 from palpate.experiment.stage.compensation import Compensation
 from palpate.experiment.stage.fit import Fit, damping_changes
 from palpate.experiment.stage.ground import resistance, with_feet
-from palpate.experiment.stage.inputs import Sensor, Zero, position_noise, projected, zeros_of
+from palpate.experiment.stage.inputs import Inputs, Sensor, Zero, motion_noise, position_noise, projected, zeros_of
 from palpate.experiment.stage.lack import LackOfFit
 from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
 from palpate.experiment.stage.recordings import Instrument, sensor_of
@@ -182,6 +182,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "handles": _handles(experiment, prepared, fit),
         "replay": replay_entry(case.replay),
         "clocks": _clocks(prepared.instruments),
+        "motion": _motion(inputs),
         "mechanism": _mechanism(prepared, fit, assumed, refused),
         "compensation": None if case.compensation is None else asdict(case.compensation),
         "lack_of_fit": None if case.lack is None else case.lack.as_json(inputs.mechanism.rows),
@@ -418,6 +419,16 @@ def _clocks(instruments: Mapping[str, Instrument]) -> dict[str, Any]:
             entry |= {"drift_std_ppm": finite(o.drift_std_ppm)}
         entries[name] = entry
     return entries
+
+
+def _motion(inputs: Inputs) -> dict[str, Any]:
+    """Which instruments tell it, and how well: noise of the state and its accelerations in the band of the fit."""
+    names = (*inputs.mechanism.state, *inputs.mechanism.accelerations)
+    units = dict(zip(names, inputs.mechanism.units, strict=True))
+    told = inputs.imu is None and not inputs.filtering.published
+    by = "IMU" if inputs.imu is not None else "table" if inputs.poses is None else "markers"
+    noise = {n: {"value": finite(v), "unit": units[n]} for n, v in (motion_noise(inputs) if told else {}).items()}
+    return {"from": by if inputs.smoothed is None else "markers and IMU", "noise": noise}
 
 
 def _mechanism(
