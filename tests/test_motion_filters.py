@@ -8,6 +8,7 @@ from scipy.signal import savgol_filter
 
 from palpate.errors import PalpateError
 from palpate.motion.derivatives import design_lowpass, savitzky_golay
+from palpate.physics.arrays import windowed_sums
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,17 @@ def test_lowpass_keeps_a_slow_signal_where_it_says() -> None:
 def test_a_bandwidth_that_does_not_fit_the_rate_is_refused(bandwidth: float) -> None:
     with pytest.raises(PalpateError, match="must be positive and below 400 Hz"):
         design_lowpass(1000.0, bandwidth)
+
+
+@pytest.mark.parametrize(
+    ("samples", "width", "step"), [(12, 13, 1), (13, 13, 1), (500, 13, 1), (999, 135, 10), (40, 7, 3)]
+)
+def test_windowed_sums_are_a_correlation_and_nan_stays_in_its_windows(samples: int, width: int, step: int) -> None:
+    random = np.random.default_rng(samples)
+    x, weights = random.normal(size=(3, 2, samples)), random.normal(size=width)
+    for lost in (False, True):
+        x[0, 1, samples // 2] = np.nan if lost else 0.0
+        sums = windowed_sums(x, weights, step)
+        for i, j in np.ndindex(3, 2):
+            expected = np.correlate(x[i, j], weights, "valid")[::step] if samples >= width else np.empty(0)
+            assert sums[i, j] == pytest.approx(expected, abs=1e-11, nan_ok=True)

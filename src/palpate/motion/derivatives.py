@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.motion.clock import Interval
-from palpate.physics.arrays import BoolArray, FloatArray, running_median, runs
+from palpate.physics.arrays import BoolArray, FloatArray, running_median, runs, windowed_sums
 from palpate.physics.motion import Motion, Poses, body_rates, exp_rotation, log_rotation
 
 
@@ -41,7 +41,7 @@ def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 
         raise PalpateError(f"Savitzky-Golay: {len(x)} samples are fewer than the window of {window}")
     weights = _savgol_weights(window, order, derivative) * rate_hz**derivative
     half, flat = window // 2, np.asarray(x, dtype=float).reshape(len(x), -1)
-    inner = sliding_window_view(flat, window, axis=0) @ weights[half]
+    inner = windowed_sums(flat.T, weights[half]).T
     y = np.concatenate([weights[:half] @ flat[:window], inner, weights[half + 1 :] @ flat[-window:]])
     return y.reshape(np.shape(x))
 
@@ -67,10 +67,7 @@ class Lowpass:
 
     def apply(self, x: FloatArray) -> FloatArray:
         """(..., samples) -> (..., kept samples); output i is centred on input i * step + len(taps) // 2."""
-        if not self.outputs(x.shape[-1]):
-            return np.zeros((*x.shape[:-1], 0))
-        windows = sliding_window_view(x, len(self.taps), axis=-1)[..., :: self.step, :]
-        return np.asarray(np.einsum("...k,k->...", windows, self.taps), dtype=float)  # a product would not use BLAS
+        return windowed_sums(x, self.taps, self.step)
 
     def outputs(self, samples: int) -> int:
         """How many outputs `apply` gives for this many inputs."""
