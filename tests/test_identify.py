@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify import Balance, Prior, build_balance, compress, merge, solve
+from palpate.identify.balance import compress_each
 from palpate.identify.problem import Ending
 from palpate.identify.solution import Status
 from palpate.mechanisms import Free
@@ -105,6 +106,27 @@ def test_an_ill_conditioned_balance_is_factored_by_qr() -> None:
     """Without noise [Y | y] is singular; X'X would keep half the digits of the residual, QR keeps all."""
     case = Case(6, noise=0.0)
     assert compress(case.balance(), EVERYTHING).rms(case.p).max() < 1e-12
+
+
+@pytest.mark.parametrize("limit", [1e3, 1e-3])  # by X'X, and by QR
+@pytest.mark.parametrize("by_features", [True, False])
+def test_several_wrenches_compressed_together_are_each_for_itself(
+    by_features: bool, limit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palpate.identify.balance.GRAM_LIMIT", limit)
+    case = Case(2)
+    model = load_object("handle")
+    model = model if by_features else replace(model, mechanism=ChangingFree())
+    options = {"lowpass": design_lowpass(200.0, 10.0), "used": np.arange(6000) % 1000 > 100}
+    balance = build_balance(model, case.motion, case.w, sigma=SIGMA, **options)
+    wrenches = [case.w, 1.1 * case.w, case.w + np.array([1.0, 0.0, 0.0, 0.0, 0.2, 0.0])]
+    for wrench, one in zip(wrenches, compress_each(balance, wrenches, EVERYTHING), strict=True):
+        alone = compress(replace(balance, wrench=wrench), EVERYTHING)
+        assert one.gram() == pytest.approx(alone.gram(), rel=1e-12, abs=1e-12 * np.abs(alone.gram()).max())
+        assert one.low == pytest.approx(alone.low)
+        assert one.high == pytest.approx(alone.high)
+        assert one.samples.tolist() == alone.samples.tolist()
+        assert solve(one).p == pytest.approx(solve(alone).p, rel=1e-9, abs=1e-9)
 
 
 def test_merged_halves_are_the_whole() -> None:

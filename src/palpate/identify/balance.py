@@ -9,7 +9,7 @@ out or drawing pieces again are choices of factors, not re-reads of data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -33,6 +33,8 @@ SHORTEST_PIECE_S = 0.25
 """... none of which is shorter."""
 BLOCK = 4096
 """Samples per block: as fast as any size, and half a megabyte."""
+_ROOM = 1 << 17
+"""Numbers of blocks that are kept in case QR needs them: a megabyte."""
 GRAM_LIMIT = 1e3
 """Column-scaled condition number up to which X'X loses nothing that matters (error eps * kappa^2); above, QR."""
 _UNUSED = "no sample of them can be used: the object rests, or is at a stop, throughout"
@@ -68,16 +70,19 @@ class Balance:
         """Whether the rows are constant combinations of features, so that only features need to be compressed."""
         return self.model.mechanism.constant_projection
 
-    def block(self, start: int, stop: int) -> FloatArray:
-        """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows (rows, columns, n)."""
+    def block(self, start: int, stop: int, wrenches: Sequence[FloatArray] | None = None) -> FloatArray:
+        """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows (rows, columns, n).
+
+        wrenches: several (samples, 6) instead of one, the entries of one after those of the other.
+        """
         k = self.kinematics.at(slice(start, stop))
-        w = [self.wrench[start:stop, i] for i in range(6)]
-        y = list(self.model.mechanism.project(k, w, ARRAYS))
+        parts = [[w[start:stop, i] for i in range(6)] for w in wrenches or (self.wrench,)]
+        ys = [list(self.model.mechanism.project(k, w, ARRAYS)) for w in parts]
         if self.by_features:
-            entries: list[list[Scalar]] = [[*self.model.features(k, ARRAYS), *y]]
+            entries: list[list[Scalar]] = [[*self.model.features(k, ARRAYS), *(x for y in ys for x in y)]]
         else:
             columns = self.model.columns(k, ARRAYS)
-            entries = [[*(column[i] for column in columns), y[i]] for i in range(len(y))]
+            entries = [[*(column[i] for column in columns), *(y[i] for y in ys)] for i in range(len(ys[0]))]
         return self.passed(self.weighed(filled(entries, stop - start), start, stop))
 
     def weighed(self, x: FloatArray, start: int, stop: int) -> FloatArray:
@@ -462,22 +467,55 @@ def compress(
     The low-pass, if there is one, stays inside each segment: half its length is lost at either end, and nothing of a
     test segment leaks into a train segment. A decimated row stands for `step` samples and is weighted so.
     """
+    (compressed,), parts = _compress(balance, (balance.wrench,), segments, pieces, block)
+    if noise is not None:
+        of_noise = balance.step * np.concatenate([_noise(balance, noise, part) for part in parts])
+        compressed = replace(compressed, noise=of_noise)
+    return _of_used(balance, compressed)
+
+
+def compress_each(balance: Balance, wrenches: Sequence[FloatArray], segments: Sequence[Segment]) -> list[Compressed]:
+    """The balance with each of several wrenches (samples, 6) in place of its own, which leave out the same samples.
+
+    The columns are made once, and one factor of them with all wrenches holds that of each.
+    """
+    each, _ = _compress(balance, wrenches, segments, PIECES, BLOCK)
+    return [_of_used(balance, one) for one in each]
+
+
+def _of_used(balance: Balance, compressed: Compressed) -> Compressed:
+    """Without pieces in which no sample counts."""
+    return compressed if balance.used is None else compressed.select(np.flatnonzero(compressed.samples))
+
+
+def _compress(
+    balance: Balance, wrenches: Sequence[FloatArray], segments: Sequence[Segment], pieces: int, block: int
+) -> tuple[list[Compressed], list[_Part]]:
+    """The compressed balance with each wrench, all pieces of it; and the parts in which it was read."""
     spans = _spans(balance, segments)
     step_s = (balance.times_s[-1] - balance.times_s[0]) / (len(balance.times_s) - 1)
     # enough pieces for statistics, none so short that its neighbours say the same
     length = max(int(SHORTEST_PIECE_S / step_s), -(-sum(stop - start for start, stop in spans) // pieces), 1)
     parts = [part for span in spans for part in _parts(balance, span, length, block)]
-    y = slice(-len(balance.weights), None) if balance.by_features else slice(-1, None)
+    rows, number = len(balance.weights), len(wrenches)
+    y = slice(-rows * number if balance.by_features else -number, None)
     grams, samples, low, high = (list[FloatArray]() for _ in range(4))
+    source, kept, room = _Several(balance, wrenches), dict[_Part, list[FloatArray]](), _ROOM
     for part in parts:
-        whole = [_summary(_pieces(z, part.pieces), y) for z in _blocks(balance, balance, part)]
+        blocks: list[FloatArray] = []
+        whole: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+        for z in _blocks(balance, source, part):
+            room -= z.size
+            blocks += [z] if room >= 0 else []
+            whole.append(_summary(_pieces(z, part.pieces), y))
+        if len(blocks) == len(whole):  # small enough to be there if it is needed again
+            kept[part] = blocks
         grams.append(np.add.reduce([s[0] for s in whole]))
         low.append(np.minimum.reduce([s[1] for s in whole]))
         high.append(np.maximum.reduce([s[2] for s in whole]))
         samples.append(np.full(part.pieces, part.outputs // part.pieces))
-    step = balance.step
-    gram = np.concatenate(grams)
-    counts = step * np.concatenate(samples).astype(np.int64)
+    gram, lowest, highest = np.concatenate(grams), np.concatenate(low), np.concatenate(high)
+    counts = balance.step * np.concatenate(samples).astype(np.int64)
     if balance.used is not None:
         counts = np.concatenate([_used(balance, balance.used, part) for part in parts])
         if not counts.any():
@@ -485,19 +523,50 @@ def compress(
     if not np.isfinite(gram).all():
         for segment in segments:
             balance.check_seen(segment)
-    good = _well_conditioned(gram.sum(axis=0))
-    roots = _roots(gram) if good else np.concatenate([_by_qr(balance, part) for part in parts])
-    compressed = Compressed(
-        model=balance.model,
-        roots=np.sqrt(step) * roots,
-        lift=balance.lift,
-        samples=counts,
-        low=np.concatenate(low),
-        high=np.concatenate(high),
-        weights=balance.weights,
-        noise=None if noise is None else step * np.concatenate([_noise(balance, noise, part) for part in parts]),
-    )
-    return compressed if balance.used is None else compressed.select(np.flatnonzero(counts))
+    factor: FloatArray | None = None
+    each: list[Compressed] = []
+    for i in range(number):
+        mine, ends = _entries(balance, gram.shape[-1], i, number)
+        one = gram if number == 1 else gram[..., mine[:, None], mine]
+        if _well_conditioned(one.sum(axis=0)):
+            roots = _roots(one)
+        else:
+            if factor is None:
+                factor = np.concatenate([_by_qr(kept.get(p) or _blocks(balance, source, p), p) for p in parts])
+            roots = factor if number == 1 else triangular(factor[..., mine])
+        each.append(
+            Compressed(
+                model=balance.model,
+                roots=np.sqrt(balance.step) * roots,
+                lift=balance.lift,
+                samples=counts,
+                low=lowest[:, ends],
+                high=highest[:, ends],
+                weights=balance.weights,
+            )
+        )
+    return each, parts
+
+
+def _entries(balance: Balance, size: int, i: int, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of a block with so many entries for so many wrenches: the columns with wrench i, and its ends among all y."""
+    rows = len(balance.weights)
+    if balance.by_features:
+        ends = i * rows + np.arange(rows)
+        own = size - rows * number
+        return np.concatenate([np.arange(own), own + ends]), ends
+    return np.append(np.arange(size - number), size - number + i), i + number * np.arange(rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Several:
+    """A balance with several wrenches."""
+
+    balance: Balance
+    wrenches: Sequence[FloatArray]
+
+    def block(self, start: int, stop: int) -> FloatArray:
+        return self.balance.block(start, stop, self.wrenches)
 
 
 def _used(balance: Balance, used: BoolArray, part: _Part) -> NDArray[np.int64]:
@@ -558,7 +627,7 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
         done += take
 
 
-def _blocks(balance: Balance, source: Balance | MotionNoise, part: _Part) -> Iterator[FloatArray]:
+def _blocks(balance: Balance, source: _Several | MotionNoise, part: _Part) -> Iterator[FloatArray]:
     """The blocks (groups, entries, samples) of one part."""
     for first, outputs in part.blocks:
         yield source.block(first, first + (outputs - 1) * balance.step + balance.taps)
@@ -575,10 +644,10 @@ def _summary(z: FloatArray, y: slice) -> tuple[FloatArray, FloatArray, FloatArra
     return z @ z.swapaxes(2, 3), ends.min(axis=3).reshape(len(z), -1), ends.max(axis=3).reshape(len(z), -1)
 
 
-def _by_qr(balance: Balance, part: _Part) -> FloatArray:
+def _by_qr(blocks: Iterable[FloatArray], part: _Part) -> FloatArray:
     """Triangular factors (pieces, groups, entries, entries) of a part by QR, block after block."""
     factor: FloatArray | None = None
-    for z in _blocks(balance, balance, part):
+    for z in blocks:
         rows = _pieces(z, part.pieces).swapaxes(2, 3)
         factor = triangular(rows if factor is None else np.concatenate([factor, rows], axis=2))
     assert factor is not None

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.experiment.stage import inputs as stage_inputs
-from palpate.experiment.stage.inputs import Inputs, Moved, compressed, fit_balance, move, whole_balance
+from palpate.experiment.stage.inputs import (
+    Inputs,
+    Moved,
+    body_wrench,
+    compressed,
+    compressed_each,
+    fit_balance,
+    move,
+    whole_balance,
+)
 from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
@@ -222,24 +231,48 @@ class Fit:
         left = self.residuals()
         return np.sqrt(np.mean(left**2, axis=0)) if len(left) else np.ones(len(self.inputs.mechanism.rows))
 
-    def again(self, inputs: Inputs) -> tuple[Compressed, Solution]:
-        """The same procedure with other inputs, the same weights of the rows and the same damping."""
+    def again(self, inputs: Inputs, train: Compressed | None = None) -> tuple[Compressed, Solution]:
+        """The same procedure with other inputs, the same weights of the rows and the same damping.
+
+        train: of these inputs, where `trains` has it.
+        """
+        if train is not None:
+            return train, solve_with(inputs, train, None, self.solution.damping, start=self.solution.theta)
         moved, balance = self.with_inputs(inputs)
         spring = quasi_static_spring(inputs, balance, self.plan)
         train = replace(compressed(inputs, moved, self.plan.segments, balance), weights=self.train.weights)
         values = None if spring is None else spring.values
         return train, solve_with(inputs, train, values, self.solution.damping, start=self.solution.theta)
 
+    def trains(self, others: Sequence[Inputs]) -> list[Compressed | None]:
+        """The compressed balance of those inputs that differ from the fit's in the wrench alone, made together."""
+        wrenches: dict[int, FloatArray] = {}
+        for i, inputs in enumerate(others):
+            if self.plan.quasi_static is None and self._same_motion(inputs) and inputs.model is self.inputs.model:
+                wrench = body_wrench(inputs, self.moved.motion)
+                known = np.isfinite(wrench).all(axis=1)
+                if self.balance.used is None or np.array_equal(self.moved.known & known, self.balance.used):
+                    wrenches[i] = np.asfortranarray(wrench)
+        if not wrenches:
+            return [None] * len(others)
+        each = compressed_each(self.inputs, self.moved, self.plan.segments, self.balance, list(wrenches.values()))
+        trains = {i: replace(one, weights=self.train.weights) for i, one in zip(wrenches, each, strict=True)}
+        return [trains.get(i) for i in range(len(others))]
+
     def with_inputs(self, inputs: Inputs) -> tuple[Moved, Balance]:
         """Motion and balance of other inputs; the motion is computed anew only where they change it."""
+        if self._same_motion(inputs):
+            return self.moved, whole_balance(inputs, self.moved)
+        resting = self.moved.resting if inputs.q.shape == self.inputs.q.shape else None
+        moved = move(inputs, resting=resting)
+        return moved, whole_balance(inputs, moved)
+
+    def _same_motion(self, inputs: Inputs) -> bool:
         ours = self.inputs
         same = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
         same &= inputs.mechanism is ours.mechanism and inputs.stops == ours.stops and inputs.blocked is ours.blocked
         same &= inputs.smoothed is ours.smoothed
-        if same and (inputs.imu is None or inputs.clock is ours.clock):
-            return self.moved, whole_balance(inputs, self.moved)
-        moved = move(inputs, resting=self.moved.resting if inputs.q.shape == ours.q.shape else None)
-        return moved, whole_balance(inputs, moved)
+        return same and (inputs.imu is None or inputs.clock is ours.clock)
 
 
 def solve_with(

@@ -16,7 +16,7 @@ from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import HandleWeightPart
 from palpate.findings import Finding
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, build_balance, compress
-from palpate.identify.balance import Segment, merge
+from palpate.identify.balance import Segment, compress_each, merge
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.motion import derivatives
@@ -500,15 +500,35 @@ def compressed(
 ) -> Compressed:
     """The segments of a `whole_balance`. Where something rests, only the rows that its friction does not enter."""
     moving = compress(fit_balance(inputs, moved, whole), segments, noise=noise)
+    still = _at_rest(inputs, moved, segments, whole)
+    return moving if still is None else _joined(moving, compress(still, segments))
+
+
+def compressed_each(
+    inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance, wrenches: Sequence[FloatArray]
+) -> list[Compressed]:
+    """`compressed` with each of several wrenches (samples, 6) in the body frame, known at the same samples."""
+    moving = compress_each(fit_balance(inputs, moved, whole), wrenches, segments)
+    still = _at_rest(inputs, moved, segments, whole)
+    if still is None:
+        return moving
+    return [_joined(a, b) for a, b in zip(moving, compress_each(still, wrenches, segments), strict=True)]
+
+
+def _at_rest(inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance) -> Balance | None:
+    """The rows of samples at rest that friction does not enter; None where there are none."""
     still = inputs.mechanism.at_rest()
     if still is None or whole.used is None or inputs.filtering.published:
-        return moving
+        return None
     rests = moved.resting & whole.used
     if not (rests & inputs.inside(segments)).any():
-        return moving
+        return None
     at = replace(whole, model=replace(inputs.model, mechanism=still), kinematics=still.turned(whole.kinematics))
-    more = compress(low_balance(inputs, at, rests), segments)
-    return merge(moving, replace(more, model=moving.model))
+    return low_balance(inputs, at, rests)
+
+
+def _joined(moving: Compressed, still: Compressed) -> Compressed:
+    return merge(moving, replace(still, model=moving.model))
 
 
 def faded(times_s: FloatArray, used: BoolArray, over_s: float) -> FloatArray:

@@ -305,9 +305,10 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
 
 def _tried(fit: Fit, variations: Iterable[Variation], untried: dict[str, str]) -> Iterator[Solution]:
     """The fit with each thing off; where links no longer reach, or the like, it goes into `untried`."""
-    for v in variations:
+    varied = list(variations)
+    for v, train in zip(varied, fit.trains([v.inputs for v in varied]), strict=True):
         try:
-            yield fit.again(v.inputs)[1]
+            yield fit.again(v.inputs, train)[1]
         except PalpateError as error:
             untried[v.name] = str(error)
 
