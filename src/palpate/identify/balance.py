@@ -37,6 +37,8 @@ _ROOM = 1 << 17
 """Numbers of blocks that are kept in case QR needs them: a megabyte."""
 GRAM_LIMIT = 1e3
 """Column-scaled condition number up to which X'X loses nothing that matters (error eps * kappa^2); above, QR."""
+EACH = -1
+"""Columns that are one free row's each."""
 _UNUSED = "no sample of them can be used: the object rests, or is at a stop, throughout"
 
 
@@ -137,10 +139,19 @@ class Balance:
 
     def combined(self, *vectors: FloatArray) -> list[FloatArray]:
         """(rows, samples) for each vector v (parameters + 1,): [Y | y] v at every sample, without making the rows."""
-        block = self.block(0, len(self.times_s))
-        if self.by_features:
-            return [(self.lift @ v) @ block[0] for v in vectors]
-        return [np.einsum("rcn,c->rn", block, v) for v in vectors]
+        sums = [np.empty((len(self.weights), self.outputs(len(self.times_s)))) for _ in vectors]
+        for first, last, start, stop in self.blocks((0, len(self.times_s))):
+            block = self.block(start, stop)
+            for v, out in zip(vectors, sums, strict=True):
+                out[:, first:last] = (self.lift @ v) @ block[0] if self.by_features else np.moveaxis(block, 1, 2) @ v
+        return sums
+
+    def blocks(self, span: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
+        """A span in parts that fit into memory: first and last output of the low-pass, first and last sample."""
+        count, size = self.outputs(span[1] - span[0]), max(1, 4 * BLOCK // self.step)
+        for first in range(0, count, size):
+            last, start = min(first + size, count), span[0] + first * self.step
+            yield first, last, start, start + (last - first - 1) * self.step + self.taps
 
     def rows(self, segment: Segment) -> FloatArray:
         """The rows [Y | y] of a segment, to look at: (samples, rows, parameters + 1)."""
@@ -270,16 +281,37 @@ class Rows:
     def taken(self, columns: FloatArray, only: int | None = None) -> FloatArray:
         """(columns, rows) of columns that are given at every sample of the balance: (columns, free rows, all samples).
 
-        only: the free row of which they are, where they are given of one: (columns, 1, all samples).
+        only: the free row of which they are, where they are given of one: (columns, 1, all samples); EACH: the first
+        column is one of the first free row alone, and so on.
         """
         # an index would put the samples first in memory, and the low-pass would stumble over them
         raw = self.balance.weighed(np.take(columns, self.at, axis=2), 0, len(self.at))
         if only is None:
             return self.passed(raw)
-        rows = np.zeros((len(columns), self.y.shape[1]))
-        weight, free = self.balance.weights[only], len(self.balance.weights)
-        rows[:, only::free] = self._low(raw)[:, 0] * (np.sqrt(self.balance.step) * weight)
+        rows, free, low = np.zeros((len(columns), self.y.shape[1])), len(self.balance.weights), self._low(raw)[:, 0]
+        for i, j in enumerate(range(free) if only == EACH else [only] * len(columns)):
+            rows[i, j::free] = low[i] * (np.sqrt(self.balance.step) * self.balance.weights[j])
         return rows
+
+    def of_model(
+        self, model: Model, k: Kinematics | None = None, weights: FloatArray | BoolArray | None = None
+    ) -> FloatArray:
+        """(parameters, rows): the columns of the balance's model, block by block: all would not fit into memory.
+
+        model: with shapes of its own; k: another motion and weights, of a part of the data, at every sample of the
+        balance. What is not known counts as zero.
+        """
+        b, lows = self.balance, list[FloatArray]()
+        for span in self.spans:
+            for _, _, start, stop in b.blocks(span):
+                at = slice(int(self.at[start]), int(self.at[stop - 1]) + 1)
+                motion = b.kinematics.at(slice(start, stop)) if k is None else k.at(at)
+                entries = [model.features(motion, ARRAYS)] if b.by_features else model.columns(motion, ARRAYS)
+                x = b.weighed(np.nan_to_num(filled(entries, stop - start), copy=False), start, stop)
+                x = b.passed(x if weights is None else x * weights[at])
+                lows.append(np.einsum("rfp,fn->prn", b.lift[:, : x.shape[1], :-1], x[0]) if b.by_features else x)
+        low = np.concatenate(lows, axis=2) * (np.sqrt(b.step) * b.weights[:, None])
+        return low.swapaxes(1, 2).reshape(len(low), -1)
 
     def columns(self, element: Element, z: Mapping[str, Scalar] | None = None) -> FloatArray:
         """(parameters, rows), with the shapes z instead of the element's own."""

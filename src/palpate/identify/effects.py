@@ -8,7 +8,7 @@ Breusch & Pagan 1980) with a covariance that allows for slow noise.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,9 +34,15 @@ class Effect:
     shape: float
     """A speed, a width: what its columns were made with, in the coordinate's unit; 0 where there is none."""
     columns: FloatArray
-    """(columns, free rows, samples of the balance), N or N m per unit of a coefficient; with `only`, of one row."""
+    """(columns, free rows, samples of the balance), N or N m per unit of a coefficient; with `only`, of one row; or
+    (columns, rows), low-passed already.
+    """
     only: int | None = None
-    """The free row that it enters alone."""
+    """The free row that it enters alone; `EACH`: a column for each."""
+
+    def of(self, rows: Rows) -> FloatArray:
+        """(columns, rows): low-passed and weighted as the rows are."""
+        return self.columns if self.columns.ndim == 2 else rows.taken(self.columns, self.only)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +79,7 @@ def attenuation(rows: Rows, solution: Solution, noisy: FloatArray, left: FloatAr
     noisy (columns, rows): the model's columns with the noise added once more; left (rows,): what that changes in the
     residuals.
     """
-    X = np.concatenate([rows.columns(e) for e in solution.model.elements])
+    X = rows.of_model(solution.model)
     theta, problem = solution.theta, solution.problem
     P, (pull, _) = problem.map_.jacobian(theta), problem.prior_rows(theta)
     move = np.linalg.lstsq(P.T @ X @ X.T @ P + pull.T @ pull, P.T @ (noisy - X) @ left, rcond=None)[0]
@@ -101,7 +107,7 @@ def lacks(
     """
     model, problem, theta = solution.model, solution.problem, solution.theta
     P = problem.map_.jacobian(theta)
-    X = np.concatenate([rows.columns(e) for e in model.elements])
+    X = rows.of_model(model)
     left = rows.y[0] - solution.p @ X
     pull, target = problem.prior_rows(theta)
     noises = solution.uncertainty.noise
@@ -119,7 +125,7 @@ def lacks(
     more = len(M) - len(left)
     tested: list[Lack] = []
     for effect, noisy in zip(effects, noise.effects, strict=True):
-        seen, again = (np.pad(rows.taken(x.columns, x.only), ((0, 0), (0, more))).T for x in (effect, noisy))
+        seen, again = (np.pad(x.of(rows), ((0, 0), (0, more))).T for x in (effect, noisy))
         size = np.sqrt(np.maximum(np.einsum("ij,ij->j", seen, seen), 1e-300))
         inside = Q.T @ (seen / size)
         E = seen / size - Q @ inside  # what is the effect's alone, and ...
@@ -146,5 +152,6 @@ def lacks(
         move = -(back @ (inside @ (turn @ u)))[: P.shape[1]]
         shift = dict(zip((n.name for n in solution.estimates), (drawn @ move).tolist(), strict=True))
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
+        effect = replace(effect, columns=np.zeros((0, 0)))  # many megabytes, and nobody asks for them again
         tested.append(Lack(effect, share, strength, scaled @ u, stds, shift))
     return sorted(tested, key=lambda lack: -lack.share)

@@ -89,8 +89,8 @@ def noise_floor(x: FloatArray) -> FloatArray:
 
 
 def without_lost(times_s: FloatArray, x: FloatArray, lost: tuple[Interval, ...], margin_s: float = 0.0) -> FloatArray:
-    """A copy of x with NaN strictly inside the lost intervals, widened by a filter's reach."""
-    y = x.copy(order="K")
+    """x with NaN strictly inside the lost intervals, widened by a filter's reach; a copy where there are any."""
+    y = x.copy(order="K") if lost else x
     for a, b in lost:
         y[(times_s > a - margin_s) & (times_s < b + margin_s)] = np.nan
     return y

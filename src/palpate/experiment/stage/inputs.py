@@ -43,6 +43,8 @@ AT_STOP = 1.0
 """Steps: nearer to a stop, the frame may take a part of the force."""
 FADE = 0.25
 """Length of the fading at samples that are left out, in periods of the low-pass's bandwidth."""
+AT_ONCE, SPLINE_REACH = 1 << 17, 64
+"""Samples of a motion that are computed together; as far a spline feels its ends (0.27^64)."""
 RINGS = 8
 """Samples for which the resampled signals of an IMU and a load cell still feel a knock."""
 UNWANTED = 1e6
@@ -316,11 +318,22 @@ def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateM
 
 def _by_imu(inputs: Inputs, mounted: ImuMotion, even: Even) -> Motion:
     """The body's motion on the load cell's clock."""
-    m = imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], mounted.T_body_imu, mounted.smoothing)
-    clock = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False)
-    lost = tuple((float(a), float(b)) for a, b in (clock.to_reference(np.array(gap)) for gap in mounted.even.lost))
-    shifted = replace(m, times_s=clock.to_reference(m.times_s))
-    return resample_motion(shifted, inputs.times_s, lost=lost, reach_s=mounted.smoothing.reach_s)
+    clock, smoothing = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False), mounted.smoothing
+    lost = [(float(a), float(b)) for a, b in (clock.to_reference(np.array(gap)) for gap in mounted.even.lost)]
+    times, t, reach = clock.to_reference(even.times_s), inputs.times_s, smoothing.reach_s
+    ends, values = [(-np.inf, times[0] + reach), (times[-1] - reach, np.inf)], np.empty((len(t), 9), order="F")
+    beside = int(reach * rate_hz(times)) + SPLINE_REACH
+    for start in range(0, len(t), AT_ONCE):  # what filters and splines need on the way is many times the motion
+        part = t[start : start + AT_ONCE]
+        first, last = (int(k) for k in np.searchsorted(times, part[[0, -1]]))
+        i, j = max(0, min(first, len(times)) - beside), max(last, 0) + beside
+        m = imu_motion(even.times_s[i:j], even.x[i:j, :3], even.x[i:j, 3:], mounted.T_body_imu, smoothing)
+        m = resample_motion(replace(m, times_s=times[i:j]), part)
+        for k, x in enumerate((m.specific_acceleration, m.omega, m.omega_dot)):
+            values[start : start + len(part), 3 * k : 3 * k + 3] = x
+    for (a, b), margin in (*((end, 0.0) for end in ends), *((gap, reach) for gap in lost)):
+        values[(t > a - margin) & (t < b + margin)] = np.nan
+    return Motion(t, values[:, 0:3], values[:, 3:6], values[:, 6:9])
 
 
 def imu_noise(inputs: Inputs, method: str, balance: Balance, level: FloatArray | None = None) -> MotionNoise | None:
@@ -441,7 +454,7 @@ def still_motion(inputs: Inputs, q: FloatArray) -> Motion:
 
 def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:
     """(samples, 6): what moves the object of the model, in the body frame, N and N m."""
-    total = np.zeros((len(inputs.times_s), 6))
+    total = np.zeros((len(inputs.times_s), 6), order="F")
     zeros = zeros_of(inputs) - (0.0 if inputs.zero_error is None else inputs.zero_error)
     for sensor, w, zero in zip(inputs.sensors, inputs.measured, zeros, strict=True):
         shown = w - zero

@@ -15,7 +15,7 @@ from palpate.experiment.stage.fit import Fit, natural_sizes
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, noisier, whole_balance, zeros_of
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
-from palpate.identify.balance import Rows, filled, stack_rows
+from palpate.identify.balance import EACH, Rows, filled, stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
@@ -129,9 +129,7 @@ class Bench:
     @property
     def noisy_columns(self) -> FloatArray:
         """(parameters, rows): the model's columns with that noise."""
-        k, samples = self.noisy.balance.kinematics, len(self.fit.inputs.times_s)
-        columns = filled(self.fit.solution.model.columns(k, ARRAYS), samples)
-        return self.rows.taken(np.nan_to_num(columns, copy=False))
+        return self.rows.of_model(self.fit.solution.model, self.noisy.balance.kinematics)
 
     def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
         """What each effect would explain; effects: of a fit."""
@@ -153,8 +151,8 @@ def bench(fit: Fit) -> Bench:
 def lack_of_fit(fit: Fit) -> LackOfFit:
     """Test everything that the fit may lack."""
     tests, weights = bench(fit), fit.train.weights
-    X = np.concatenate([tests.rows.columns(e) for e in fit.solution.model.elements])
-    both, samples = (tests.rows.y[0] - fit.p @ X, tests.noise), max(1, tests.rows.samples.sum())
+    left = tests.rows.y[0] - fit.p @ tests.rows.of_model(fit.solution.model)
+    both, samples = (left, tests.noise), max(1, tests.rows.samples.sum())
     left, noise = (np.sqrt((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples) / weights for x in both)
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
     noise = np.where(counts, np.hypot(noise, SILENT * np.std(fit.rows()[:, :, -1], axis=0)), 0.0)
@@ -170,7 +168,9 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
         and not (x.effect.cause == "compliance" and abs(float(x.coefficients[0])) < (2 * np.pi * STIFF_HZ) ** -2)
         and ((x.share >= LEAST and times > BEYOND_NOISE) or _moves(fit.solution, x))
     ]
-    parts = sorted((x for x in tests.test(lambda f: _parts(f, fit)) if x.evidence > SURE), key=lambda x: -x.evidence)
+    parts = sorted(
+        (x for x in tests.test(lambda f: _parts(f, fit, tests.rows)) if x.evidence > SURE), key=lambda x: -x.evidence
+    )
     moves = {} if fit.noise is not None else attenuation(tests.rows, fit.solution, tests.noisy_columns, tests.noise)
     return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves)
 
@@ -194,15 +194,16 @@ def _unsure(fit: Fit) -> Iterator[Inputs]:
 def _noisy(fit: Fit) -> Fit:
     """The same fit seen with noise of the measured level added once more to motion and wrench."""
     rng, inputs = np.random.default_rng(0), fit.inputs
-    sensors = tuple(
-        replace(s, wrench=replace(s.wrench, x=s.wrench.x + rng.normal(size=s.wrench.x.shape) * _white(s.wrench)))
-        for s in inputs.sensors
-    )
-    noisy = replace(inputs, sensors=sensors)
+
+    def louder(even: Even) -> Even:
+        x = rng.normal(size=even.x.shape)
+        x *= _white(even)
+        x += even.x
+        return replace(even, x=x)
+
+    noisy = replace(inputs, sensors=tuple(replace(s, wrench=louder(s.wrench)) for s in inputs.sensors))
     if inputs.imu is not None:
-        even = inputs.imu.even
-        added = rng.normal(size=even.x.shape) * _white(even)
-        noisy = replace(noisy, imu=replace(inputs.imu, even=replace(even, x=even.x + added)))
+        noisy = replace(noisy, imu=replace(inputs.imu, even=louder(inputs.imu.even)))
     else:
         noisy = noisier(noisy, rng)
     noisy = noisy.on_clock(inputs.clock)
@@ -279,8 +280,11 @@ def of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
     """(rows, samples) each: residuals, and the wrench as predicted; 0 where either is not known."""
     y = np.zeros(len(fit.p) + 1)
     y[-1] = 1.0
-    measured, residuals = (np.nan_to_num(x) for x in fit.balance.combined(y, np.append(-fit.p, 1.0)))
-    return residuals, measured - residuals
+    measured, residuals = fit.balance.combined(y, np.append(-fit.p, 1.0))
+    for x in (measured, residuals):
+        x[np.isnan(x)] = 0.0
+    measured -= residuals
+    return residuals, measured
 
 
 def _left_with(fit: Fit, inputs: Inputs) -> FloatArray:
@@ -308,19 +312,19 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         yield from _of_sensors(fit)
 
 
-def _parts(fit: Fit, of: Fit) -> Iterator[Effect]:
+def _parts(fit: Fit, of: Fit, rows: Rows) -> Iterator[Effect]:
     """Each number of the fit, allowed to be another in one part of the data (Chow 1960, one number at a time).
 
     of: the fit whose parts are meant.
     """
-    inputs, solution, k = fit.inputs, fit.solution, fit.balance.kinematics
-    X = np.nan_to_num(filled(inputs.model.columns(k, ARRAYS), len(inputs.times_s)), copy=False)
-    for _, ps, _ in solution.problem.map_.bodies:
-        X[ps] = np.einsum("pi,prn->irn", np.linalg.inv(drawing_jacobian(solution.p[ps])), X[ps])
+    solution, k = fit.solution, fit.balance.kinematics
     for cause, inside in _splits(of):
+        X = rows.of_model(fit.inputs.model, k, inside)
+        for _, ps, _ in solution.problem.map_.bodies:
+            X[ps] = np.linalg.inv(drawing_jacobian(solution.p[ps])).T @ X[ps]
         for e, columns in zip(solution.estimates, X, strict=True):
             if e.ci95 is not None and e.status is not Status.FIXED:
-                yield Effect(cause, e.name, 0.0, (columns * inside)[None])
+                yield Effect(cause, e.name, 0.0, columns[None])
 
 
 def _splits(fit: Fit) -> Iterator[tuple[str, BoolArray]]:
@@ -447,12 +451,14 @@ def late(fit: Fit) -> FloatArray:
 def _of_instruments(fit: Fit) -> Iterator[Effect]:
     """What load cells, amplifiers and adapters may do."""
     inputs = fit.inputs
-    first, second = late(fit)
-    yield Effect("lag", "", 0.0, first[None])
-    yield Effect("compliance", "", 0.0, second[None])
     _, wrench = of_all_samples(fit)
+    derivative = wrench
+    for cause in ("lag", "compliance"):
+        derivative = np.gradient(derivative, 1 / inputs.rate_hz, axis=1)
+        yield Effect(cause, "", 0.0, derivative[None])
+    del derivative
     # each row for itself: the range of a load cell differs from axis to axis
-    yield Effect("linearity", "", 0.0, np.eye(len(wrench))[:, :, None] * (wrench * np.abs(wrench)))
+    yield Effect("linearity", "", 0.0, (wrench * np.abs(wrench))[:, None], only=EACH)
     waves = _waves(inputs.times_s)
     for j, row in enumerate(inputs.mechanism.rows):
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
