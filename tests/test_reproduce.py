@@ -217,7 +217,7 @@ def test_the_experiment_of_a_twin_names_the_handle_beside_it(
         own = write_shipped_experiment(part, f"{body}-handle", "truth.json")
         experiment = read_experiment(write_shipped_experiment(part, body, "truth.json"))
         with pytest.raises(DataProblem, match="enough"):
-            stage_run.handles_of(experiment, lambda _: None)
+            stage_run.handles_of(experiment, lambda *_: None)
         assert asked[-1].source == own
         assert [r.label for r in asked[-1].config.reference] == ["truth", "paper"]
 

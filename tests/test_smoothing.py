@@ -186,7 +186,7 @@ def test_knocks_count_little() -> None:
         imu[k : k + 5, :3] += 5 * rng.normal(size=(5, 3))
     off, plain = (errors(Seen(c.t, c.q, c.imu_s, x).smooth(), c.t)[2][100:-100] for x in (imu, c.imu))
     assert np.median(np.abs(off)) < 1.5 * np.median(np.abs(plain))
-    assert rms(off) < 50 * rms(plain)
+    assert rms(off) < 20 * rms(plain)
 
 
 def test_a_free_body_by_its_poses_and_an_imu() -> None:

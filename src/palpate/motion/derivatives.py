@@ -74,9 +74,9 @@ class Lowpass:
         return max(0, (samples - len(self.taps)) // self.step + 1)
 
 
-def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float = 65.0) -> Lowpass:
-    """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser: Oppenheim & Schafer, 7.5)."""
-    stop = min(2.5 * bandwidth_hz, 0.5 * rate_hz)
+def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float = 65.0, slope: float = 2.5) -> Lowpass:
+    """Pass up to the bandwidth, stop from `slope` times it, decimate to twice that (Oppenheim & Schafer, 7.5)."""
+    stop = min(slope * bandwidth_hz, 0.5 * rate_hz)
     if bandwidth_hz <= 0 or bandwidth_hz >= 0.8 * stop:
         raise PalpateError(
             f"a bandwidth of {bandwidth_hz:g} Hz does not fit signals sampled at {rate_hz:g} Hz: "

@@ -17,6 +17,7 @@ from palpate.motion.clock import ClockMap, Interval, resample
 from palpate.motion.derivatives import (
     CoordinateMotion,
     coordinate_motion,
+    design_lowpass,
     gravity_vector,
     savitzky_golay,
     signal_noise,
@@ -43,6 +44,8 @@ gyroscope: zero (rad/s), gains; clock: s, s/s. It holds what the data do not sho
 _FORCES, _RATES = 13, 4
 """Constants of an axis of either."""
 FORCE, RATE = slice(0, 3), slice(3, 6)
+_SLOPE, _STOP_DB = 1.5, 90.0
+"""Where a motion ends, over its bandwidth, and how much less is left there; below, it changes by as little."""
 _STEP = 1e-6
 """rad or m, per s, per s2: over which what is felt is differenced."""
 
@@ -172,11 +175,13 @@ def fuse(
     T_body_imu: FloatArray,
     *,
     gravity: ArrayLike,
+    bandwidth_hz: float = 20.0,
 ) -> rigid.Motion:
     """The motion of a free body by its poses, on an even clock, and the IMU on it; NaN where either did not see it.
 
     acceleration (specific force, m/s2) and angular_rate (rad/s): (samples, 3) in the IMU's axes at even times on the
-    poses' clock; gravity (3,) m/s2 in the capture frame. Coordinates are position and quaternion.
+    poses' clock; gravity (3,) m/s2 in the capture frame; bandwidth_hz: up to which the motion is followed, half as far
+    again it ends. Coordinates are position and quaternion.
     """
     g, seen = gravity_vector(gravity), poses.seen
     turns = np.full((len(poses), 4), np.nan)
@@ -192,11 +197,24 @@ def fuse(
         R = rigid.rotation_from_quaternion(turn)
         return np.hstack([np.einsum("nji,nj->ni", R, acceleration[:, :3] - g), 2 * u[:, 1:], 2 * omega_dot[:, 1:]])
 
-    m = smooth(poses.times_s, q, times_s, np.hstack([acceleration, angular_rate]), T_body_imu, felt).motion
-    k, R = felt(m.position, m.speed, m.acceleration), rigid.rotation_from_quaternion(m.position[:, 3:])
+    s = smooth(poses.times_s, q, times_s, np.hstack([acceleration, angular_rate]), T_body_imu, felt)
+    z, m = s.trajectory.states(s.path.coefficients), s.motion
+    # not of quaternions: their length is no motion, and noisier than it
+    k = np.where(s.known[:, None], _below(felt(*z), rate_hz(poses.times_s), bandwidth_hz), np.nan)
+    R = rigid.rotation_from_quaternion(m.position[:, 3:])
     velocity = np.einsum("nji,nj->ni", R, m.speed[:, :3])
     there = rigid.Poses(poses.times_s, R, m.position[:, :3])
     return rigid.Motion(poses.times_s, k[:, :3], k[:, 3:6], k[:, 6:], there, velocity)
+
+
+def _below(x: FloatArray, rate_hz: float, bandwidth_hz: float) -> FloatArray:
+    """Signals (samples, n) without what is faster: derivatives of white noise are mostly that."""
+    if bandwidth_hz >= 0.4 * rate_hz:
+        return x
+    lowpass = design_lowpass(rate_hz, bandwidth_hz, attenuation_db=_STOP_DB, slope=_SLOPE)
+    half = len(lowpass.taps) // 2
+    wide = np.pad(x, ((half, half), (0, 0)), mode="reflect", reflect_type="odd")
+    return replace(lowpass, step=1).apply(wide.T).T
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,8 @@ _ROUNDS, _SMALL, _SAME = 16, 0.5, 1.1
 """Of Gauss-Newton at most; the last changes accelerations by this share of their noise, and noises by this ratio."""
 _AT_ONCE = 4096
 _FAR = 3.0
-"""Standard deviations from which a sample counts less the farther it is off (Huber 1964): a knock is no motion."""
+"""Standard deviations from which a sample of channels alike counts less the farther the worst of them is off, by their
+ratio squared as with Cauchy's errors (Holland & Welsch 1977): a knock is no motion, whichever axis would explain it."""
 _START_S = 0.21
 _FOURTH, _ROUGH = (1.0, -4.0, 6.0, -4.0, 1.0), 1 / 16
 """Fourth differences and how much they count: 16 times a measured coordinate at half the rate, 1e-4 of it at a tenth.
@@ -178,7 +179,8 @@ class Trajectory:
             usual = np.nanmedian(np.abs(left / sigma), axis=0) / 0.6745
             ratio = np.sqrt(np.add.reduceat(usual**2, first) / np.add.reduceat(kept, first))
             before, sigma = sigma, np.maximum(least, sigma * np.repeat(ratio, alike))
-            counts = np.where(seen, np.sqrt(np.minimum(1.0, _FAR * sigma / np.maximum(np.abs(left), 1e-300))), 0.0)
+            off = np.maximum.reduceat(np.where(seen, np.abs(left) / sigma, 0.0), first, axis=1)
+            counts = np.where(seen, np.repeat(_FAR / np.maximum(off, _FAR), alike, axis=1), 0.0)
             bends, rough = (rms(self.states(x)[2][known]) for x in (steps[..., 0], noise))
             if bends < _SMALL * rough and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
                 return Path(c, p, noise, sigma, counts)
