@@ -58,6 +58,10 @@ class Smoothing:
         return (self.slope_window_s + self.window_s) / 2
 
 
+_AT_ONCE, _FELT = 1 << 17, 64
+"""Samples of a motion that are interpolated together, a spline needing some times their memory; as far it feels its
+ends (0.27^64).
+"""
 PARALLEL = Smoothing()
 """For parallel filtering."""
 
@@ -93,8 +97,16 @@ def resample_motion(
 
     NaN outside the motion and, widened by the reach of the filters, in the intervals in which it was not seen.
     """
-    stacked = np.hstack([motion.specific_acceleration, motion.omega, motion.omega_dot])
-    values = spline(motion.times_s, stacked)(times_s)
+    parts, t, values = (
+        (motion.specific_acceleration, motion.omega, motion.omega_dot),
+        motion.times_s,
+        list[FloatArray](),
+    )
+    for at in np.array_split(times_s, range(_AT_ONCE, len(times_s), _AT_ONCE)):
+        first, last = (int(i) for i in np.searchsorted(t, at[[0, -1]]))
+        near = slice(max(0, min(first, len(t)) - _FELT), last + _FELT)
+        values.append(spline(t[near], np.hstack([x[near] for x in parts]))(at))
+    values = np.concatenate(values)
     ends = ((-np.inf, motion.times_s[0] + reach_s), (motion.times_s[-1] - reach_s, np.inf))
     values = without_lost(times_s, values, ends)
     values = without_lost(times_s, values, lost, reach_s)

@@ -149,6 +149,10 @@ def power_density(x: FloatArray, rate_hz: float, size: int) -> tuple[FloatArray,
     return np.asarray(np.fft.rfftfreq(size, 1 / rate_hz), dtype=float), both
 
 
+_AT_ONCE = 1 << 22
+"""Numbers of which a copy is made: 32 MB."""
+
+
 def windowed_sums(x: FloatArray, weights: FloatArray, step: int = 1) -> FloatArray:
     """(..., outputs): sums of each window of x (..., samples) times weights, windows every `step` samples.
 
@@ -159,6 +163,12 @@ def windowed_sums(x: FloatArray, weights: FloatArray, step: int = 1) -> FloatArr
     if count == 0:
         return np.zeros((*x.shape[:-1], 0))
     many = min(16, count)
+    # a stretch repeats the samples that it shares with its neighbours: so many of them at once
+    part = 16 * max(1, _AT_ONCE // (max(1, x.size // x.shape[-1]) * (width + 15 * step)))
+    if count > part:
+        ends = ((i, min(i + part, count) - 1) for i in range(0, count, part))
+        parts = [windowed_sums(x[..., a * step : b * step + width], weights, step) for a, b in ends]
+        return np.concatenate(parts, axis=-1)
     band = np.zeros((width + (many - 1) * step, many))
     for i in range(many):
         band[i * step : i * step + width, i] = weights

@@ -45,6 +45,8 @@ MOST_LEFT = 0.3
 """A reading that leaves more of the effort is none."""
 TURNED = "the force seems to be in axes that turn with the object, such as a gripper's: rotate it into those of point"
 PIECE_S = 1.0
+ENOUGH_S = 300.0
+"""Of a segment: the IMU's place is known from it."""
 GIVEN, MOST_RESTS = 0.25, 500
 """Share of all work to and fro that an object may seem to give (a late signal does that); rests that are compared."""
 
@@ -62,11 +64,12 @@ def placement(case: Case) -> Iterator[Finding]:
     scaled = any(f.cause == "gravity" or (f.cause == "gyro-scale" and f.fatal) for f in case.prepared.findings)
     if mounted is None or clock is None or scaled:
         return  # a wrong scale looks like a wrong place
-    even = mounted.even
-    at_imu = imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], np.eye(4), mounted.smoothing)
-    longest = max(case.fit.plan.segments, key=lambda s: s[1] - s[0])
-    start, stop = case.fit.balance.indices(longest)
-    on_clock = replace(at_imu, times_s=clock.to_reference(at_imu.times_s))
+    even, longest = mounted.even, max(case.fit.plan.segments, key=lambda s: s[1] - s[0])
+    start, stop = case.fit.balance.indices((longest[0], min(longest[1], longest[0] + ENOUGH_S)))
+    times_s = clock.to_reference(even.times_s)
+    near = slice(*np.searchsorted(times_s, inputs.times_s[[start, stop - 1]] + [-1.0, 1.0]))
+    at_imu = imu_motion(even.times_s[near], even.x[near, :3], even.x[near, 3:], np.eye(4), mounted.smoothing)
+    on_clock = replace(at_imu, times_s=times_s[near])
     motion = resample_motion(on_clock, inputs.times_s[start:stop])
     try:
         place = imu_on_load_cell(motion, inputs.sensors[0].wrench.x[start:stop])

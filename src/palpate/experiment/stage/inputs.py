@@ -43,8 +43,8 @@ AT_STOP = 1.0
 """Steps: nearer to a stop, the frame may take a part of the force."""
 FADE = 0.25
 """Length of the fading at samples that are left out, in periods of the low-pass's bandwidth."""
-AT_ONCE, SPLINE_REACH = 1 << 17, 64
-"""Samples of a motion that are computed together; as far a spline feels its ends (0.27^64)."""
+AT_ONCE, BESIDE = 1 << 17, 64
+"""Samples of a motion that are computed together, with so many more on either side for the spline."""
 RINGS = 8
 """Samples for which the resampled signals of an IMU and a load cell still feel a knock."""
 UNWANTED = 1e6
@@ -322,7 +322,7 @@ def _by_imu(inputs: Inputs, mounted: ImuMotion, even: Even) -> Motion:
     lost = [(float(a), float(b)) for a, b in (clock.to_reference(np.array(gap)) for gap in mounted.even.lost)]
     times, t, reach = clock.to_reference(even.times_s), inputs.times_s, smoothing.reach_s
     ends, values = [(-np.inf, times[0] + reach), (times[-1] - reach, np.inf)], np.empty((len(t), 9), order="F")
-    beside = int(reach * rate_hz(times)) + SPLINE_REACH
+    beside = int(reach * rate_hz(times)) + BESIDE
     for start in range(0, len(t), AT_ONCE):  # what filters and splines need on the way is many times the motion
         part = t[start : start + AT_ONCE]
         first, last = (int(k) for k in np.searchsorted(times, part[[0, -1]]))

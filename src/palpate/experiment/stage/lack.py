@@ -208,7 +208,9 @@ def _noisy(fit: Fit) -> Fit:
         noisy = noisier(noisy, rng)
     noisy = noisy.on_clock(inputs.clock)
     moved = move(noisy, resting=fit.moved.resting)
-    return replace(fit, inputs=noisy, moved=moved, balance=whole_balance(noisy, moved))
+    balance = whole_balance(noisy, moved)
+    # of an IMU's recording, nobody asks for the noisy samples again
+    return replace(fit, inputs=noisy if inputs.imu is None else inputs, moved=moved, balance=balance)
 
 
 def _white(even: Even) -> FloatArray:
