@@ -329,3 +329,23 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         handle().with_values(np.ones(16)).save(path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
+
+
+@pytest.mark.parametrize("name", ["door", "handle", "wheelbarrow", "wheelbarrow-planar", "hand-truck"])
+def test_columns_times_parameters_are_what_is_combined_before_it_is_projected(name: str) -> None:
+    model, random = load_object(name), np.random.default_rng(0)
+    mechanism = model.mechanism
+    state, acc = (0.3 * random.normal(size=(len(x), 7)) for x in (mechanism.state, mechanism.accelerations))
+    still = mechanism.at_rest()
+    for moves in (mechanism, *([] if still is None else [still])):
+        model = Model("m", moves, model.elements)
+        k = mechanism.expand(list(state), list(acc), ARRAYS)
+        k = k if moves is mechanism else moves.turned(k)
+        p = random.normal(size=len(model.parameters))
+        columns = np.array([[np.broadcast_to(x, 7) for x in column] for column in model.columns(k, ARRAYS)])
+        combined = np.array([np.broadcast_to(x, 7) for x in model.combined(k, ARRAYS, p)])
+        assert combined == pytest.approx(np.einsum("prn,p->rn", columns, p), rel=1e-12, abs=1e-12)
+        project = moves.projector(k, ARRAYS)
+        for wrench in random.normal(size=(3, 6, 7)):
+            expected = moves.project(k, list(wrench), ARRAYS)
+            assert all(np.array_equal(a, b) for a, b in zip(project(list(wrench)), expected, strict=True))

@@ -6,7 +6,7 @@ An object file is a model without values. A model carries no data, only what the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -146,21 +146,34 @@ class Model:
         parts = zip(self.elements, self._shape_values(None), strict=True)
         counts = [len(e.features(still, shapes, FLOATS)) for e, shapes in parts]
         T = np.zeros((len(self.mechanism.rows), sum(counts), len(self.parameters)))
-        f0, p0 = 0, 0
+        f0, p0, project = 0, 0, self.mechanism.projector(still, FLOATS)
         for e, count in zip(self.elements, counts, strict=True):
             for i, block in enumerate(np.moveaxis(column_coefficients(e, count), 1, 0)):
                 for j, column in enumerate(block.T):
-                    T[:, f0 + i, p0 + j] = self._lift(e, still, list(column), FLOATS)
+                    T[:, f0 + i, p0 + j] = self._lift(e, still, list(column), project)
             f0, p0 = f0 + count, p0 + len(e.parameters)
         return T
 
     def columns(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[list[Scalar]]:
         """Y: for each parameter its column over the free rows."""
-        columns: list[list[Scalar]] = []
+        columns, project = list[list[Scalar]](), self.mechanism.projector(k, fn)
         for e, shapes in zip(self.elements, self._shape_values(z), strict=True):
             rows = e.columns(e.features(k, shapes, fn))
-            columns += [self._lift(e, k, [row[j] for row in rows], fn) for j in range(len(e.parameters))]
+            columns += [self._lift(e, k, [row[j] for row in rows], project) for j in range(len(e.parameters))]
         return columns
+
+    def combined(self, k: Kinematics, fn: Functions, p: Sequence[float] | FloatArray) -> list[Scalar]:
+        """Y p: as the columns times these parameters, but each element is projected once, not once for each of them."""
+        total, project, values = (
+            list[Scalar]([0.0] * len(self.mechanism.rows)),
+            self.mechanism.projector(k, fn),
+            list(p),
+        )
+        for e, shapes in zip(self.elements, self._shape_values(None), strict=True):
+            mine = [float(values.pop(0)) for _ in e.parameters]
+            force = [sum(x * v for x, v in zip(row, mine, strict=True)) for row in e.columns(e.features(k, shapes, fn))]
+            total = [a + b for a, b in zip(total, self._lift(e, k, force, project), strict=True)]
+        return total
 
     def wrench(self, k: Kinematics, fn: Functions) -> list[Scalar]:
         """Inverse dynamics: the free rows of the wrench that this motion needs, N and N m."""
@@ -225,10 +238,12 @@ class Model:
         pairs = zip(kept.parameters, (n for e, names in self.parts if e in elements for n in names), strict=True)
         return replace(kept, values={new: self.values[n] for new, n in pairs if n in self.values})
 
-    def _lift(self, e: Element, k: Kinematics, column: list[Scalar], fn: Functions) -> list[Scalar]:
+    def _lift(
+        self, e: Element, k: Kinematics, column: list[Scalar], project: Callable[[Sequence[Scalar]], Sequence[Scalar]]
+    ) -> list[Scalar]:
         """A column of an element -> free rows, by projection of a wrench or by virtual work along a coordinate."""
         if e.acts_on in (WRENCH, SENSOR):
-            return list(self.mechanism.project(k, column, fn))
+            return list(project(column))
         return [ratio * column[0] for ratio in k.coordinates[e.acts_on].ratio]
 
     def _shape_names(self) -> list[list[tuple[str, Shape]]]:

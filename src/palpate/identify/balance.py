@@ -79,7 +79,8 @@ class Balance:
         """
         k = self.kinematics.at(slice(start, stop))
         parts = [[w[start:stop, i] for i in range(6)] for w in wrenches or (self.wrench,)]
-        ys = [list(self.model.mechanism.project(k, w, ARRAYS)) for w in parts]
+        project = self.model.mechanism.projector(k, ARRAYS)
+        ys = [list(project(w)) for w in parts]
         if self.by_features:
             entries: list[list[Scalar]] = [[*self.model.features(k, ARRAYS), *(x for y in ys for x in y)]]
         else:
@@ -141,9 +142,12 @@ class Balance:
         """(rows, samples) for each vector v (parameters + 1,): [Y | y] v at every sample, without making the rows."""
         sums = [np.empty((len(self.weights), self.outputs(len(self.times_s)))) for _ in vectors]
         for first, last, start, stop in self.blocks((0, len(self.times_s))):
-            block = self.block(start, stop)
+            k = self.kinematics.at(slice(start, stop))
+            y = self.model.mechanism.project(k, [self.wrench[start:stop, i] for i in range(6)], ARRAYS)
             for v, out in zip(vectors, sums, strict=True):
-                out[:, first:last] = (self.lift @ v) @ block[0] if self.by_features else np.moveaxis(block, 1, 2) @ v
+                pairs = zip(self.model.combined(k, ARRAYS, v[:-1]), y, strict=True)
+                row = filled([[a + v[-1] * b for a, b in pairs]], stop - start)
+                out[:, first:last] = self.passed(self.weighed(row, start, stop))[0]
         return sums
 
     def blocks(self, span: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -225,6 +225,10 @@ class Mechanism(ABC):
     @abstractmethod
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """A wrench in the body frame (6) -> the free rows; linear in the wrench."""
+
+    def projector(self, k: Kinematics, fn: Functions) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
+        """`project` of this motion, for many wrenches."""
+        return lambda wrench: self.project(k, wrench, fn)
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of the body frame's rotation, and its origin (m), in the mechanism's frame."""

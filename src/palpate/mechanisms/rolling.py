@@ -22,7 +22,7 @@ tau / (R cos c), which is the ground's f_x by the balance of the wheel about its
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -247,10 +247,18 @@ class Rolling(Mechanism):
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """W_CB w without f_y and f_z: moments about the contact, R below the axle, and the force ahead."""
-        turn = _turn(k.coordinates[CAMBER].position, k.coordinates[PITCH].position, fn)
-        f, n = _out_of(turn, _triple(wrench[:3])), _out_of(turn, _triple(wrench[3:]))
-        rows = (n[0] - self.radius * f[1], n[1] + self.radius * f[0], n[2], f[0])
-        return tuple(rows[i] for i in self._kept)
+        return Rolling.projector(self, k, fn)(wrench)
+
+    def projector(self, k: Kinematics, fn: Functions) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
+        """The same for many wrenches: sines and cosines once."""
+        turn, kept = _turn(k.coordinates[CAMBER].position, k.coordinates[PITCH].position, fn), self._kept
+
+        def project(wrench: Sequence[Scalar]) -> Sequence[Scalar]:
+            f, n = _out_of(turn, _triple(wrench[:3])), _out_of(turn, _triple(wrench[3:]))
+            rows = (n[0] - self.radius * f[1], n[1] + self.radius * f[0], n[2], f[0])
+            return tuple(rows[i] for i in kept)
+
+        return project
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of R_world_B and the place of B (m): R above the contact."""
@@ -413,26 +421,37 @@ class AtRest(Rolling):
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The rows of the moving object, combined."""
-        return self._combined(k, Rolling.project(self, k, wrench, fn))
+        return self.projector(k, fn)(wrench)
+
+    def projector(self, k: Kinematics, fn: Functions) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
+        """The same for many wrenches."""
+        project, combined = Rolling.projector(self, k, fn), self._combiner(k)
+        return lambda wrench: combined(project(wrench))
 
     def turned(self, k: Kinematics) -> Kinematics:
         """Kinematics of the moving object with ratios of the combined rows."""
-        turned = {name: replace(c, ratio=tuple(self._combined(k, c.ratio))) for name, c in k.coordinates.items()}
+        combined = self._combiner(k)
+        turned = {name: replace(c, ratio=tuple(combined(c.ratio))) for name, c in k.coordinates.items()}
         return replace(k, coordinates=turned)
 
-    def _combined(self, k: Kinematics, rows: Sequence[Scalar]) -> Sequence[Scalar]:
+    def _combiner(self, k: Kinematics) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
         """No row may be missing here but n_x and n_z: what holds the camber holds it at zero."""
-        names = [row.name for row in self.rows]
-        full: dict[str, Scalar] = dict.fromkeys((row.name for row in _ROWS), 0.0) | dict(zip(names, rows, strict=True))
-        camber = k.coordinates[CAMBER].position
+        names, camber = [row.name for row in self.rows], k.coordinates[CAMBER].position
         cos, sin = ARRAYS.cos(camber), ARRAYS.sin(camber)
-        free = {
-            "n_x": full["n_x"],
-            "n_y": full["n_y"] - self.radius * cos * cos * full["f_x"],
-            "n_z": 0.0 * full["n_z"] if self.track > 0 else full["n_z"] - sin / cos * full["n_y"],
-            "f_x": 0.0 * full["f_x"],
-        }
-        return [free[name] for name in names]
+        lever, tan = self.radius * cos * cos, sin / cos
+
+        def combined(rows: Sequence[Scalar]) -> Sequence[Scalar]:
+            full: dict[str, Scalar] = dict.fromkeys((row.name for row in _ROWS), 0.0)
+            full |= zip(names, rows, strict=True)
+            free = {
+                "n_x": full["n_x"],
+                "n_y": full["n_y"] - lever * full["f_x"],
+                "n_z": 0.0 * full["n_z"] if self.track > 0 else full["n_z"] - tan * full["n_y"],
+                "f_x": 0.0 * full["f_x"],
+            }
+            return [free[name] for name in names]
+
+        return combined
 
 
 def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> Matrix:

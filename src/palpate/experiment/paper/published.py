@@ -27,7 +27,7 @@ from palpate.identify import Prior, Solution
 from palpate.identify.balance import Segment
 from palpate.identify.problem import conditioning, search
 from palpate.identify.solution import Status
-from palpate.mechanisms import Row
+from palpate.mechanisms import Mechanism, Row
 from palpate.mechanisms.rolling import Rolling
 from palpate.motion.clock import Even
 from palpate.motion.cloud import BodyFit, Cloud, Markers, fit_body, markers_of, nan_mean
@@ -204,6 +204,8 @@ class PaperContact(Rolling):
         f_y = plain.project(k, [*wrench[:3], 0.0, 0.0, 0.0], fn)[0] / -self.radius
         more = k.coordinates[HEIGHT].position - self.radius
         return (n_x - more * f_y, n_y + more * f_x, n_z)
+
+    projector = Mechanism.projector
 
     def _plain(self) -> Rolling:
         return Rolling(**{f.name: getattr(self, f.name) for f in fields(self)})

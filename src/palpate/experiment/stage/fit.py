@@ -71,11 +71,21 @@ def predict(
         rows = balance.rows(everything)
         return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), {})
 
-    def rows_of(window: int) -> FloatArray:
-        """(samples, rows, parameters + 1) with a window of so many samples; NaN where not known."""
+    def with_window(window: int) -> tuple[Balance, BoolArray]:
+        """The balance with a window of so many samples, and where it is known."""
         whole = whole_balance(inputs, move(inputs, window / rate, moved.resting))
         assert whole.used is not None
-        return np.where(whole.used[:, None, None], whole.rows(everything), np.nan)
+        return whole, whole.used
+
+    def rows_of(window: int) -> FloatArray:
+        """(samples, rows, parameters + 1); NaN where not known."""
+        whole, seen = with_window(window)
+        return np.where(seen[:, None, None], whole.rows(everything), np.nan)
+
+    def left_of(window: int) -> FloatArray:
+        """(samples, rows): what the parameters leave; NaN where not known."""
+        whole, seen = with_window(window)
+        return np.where(seen[:, None], whole.combined(np.append(-p, 1.0))[0].T, np.nan)
 
     used = used & ~moved.resting
     kinds = {kind: segment_mask(times, spans) & used for kind, spans in segments.items() if kind != "static" and spans}
@@ -83,7 +93,7 @@ def predict(
     shortest -= 0 if inputs.smoothed is None else 2  # a polynomial through all samples leaves them as they are
     sizes = np.geomspace(shortest, max(LONGEST_S * rate, shortest + 2 * COUNT), COUNT)
     windows = sorted({int(n) // 2 * 2 + 1 for n in np.round(sizes)})  # odd numbers of samples
-    left = {n: rows_of(n) @ np.append(-p, 1.0) for n in windows}
+    left = {n: left_of(n) for n in windows}
     chosen = {
         (kind, j): _best({n: x[where, j] for n, x in left.items()})
         for kind, where in kinds.items()
@@ -91,9 +101,9 @@ def predict(
     }
     rows = rows_of(windows[len(windows) // 2])
     for n in set(chosen.values()):
-        with_window = rows_of(n)
+        others = rows_of(n)
         for kind, j in (place for place, window in chosen.items() if window == n):
-            rows[kinds[kind], j] = with_window[kinds[kind], j]
+            rows[kinds[kind], j] = others[kinds[kind], j]
     windows_s = {kind: tuple(chosen[kind, j] / rate for j in range(count)) for kind in kinds}
     return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), windows_s)
 
@@ -206,6 +216,9 @@ class Fit:
     """Key of `uncertain` -> parameter -> systematic standard deviation."""
     untried: Mapping[str, str] = field(default_factory=dict[str, str])
     """What may be off and could not be tried, at least in one way -> why."""
+    varied: tuple[tuple[str, Inputs], ...] | None = None
+    """What was estimated beside the parameters, by name, and the inputs with it off by a standard deviation; None: not
+    asked yet."""
 
     @property
     def p(self) -> FloatArray:
@@ -248,16 +261,23 @@ class Fit:
         """The compressed balance of those inputs that differ from the fit's in the wrench alone, made together."""
         wrenches: dict[int, FloatArray] = {}
         for i, inputs in enumerate(others):
-            if self.plan.quasi_static is None and self._same_motion(inputs) and inputs.model is self.inputs.model:
-                wrench = body_wrench(inputs, self.moved.motion)
-                known = np.isfinite(wrench).all(axis=1)
-                if self.balance.used is None or np.array_equal(self.moved.known & known, self.balance.used):
-                    wrenches[i] = np.asfortranarray(wrench)
+            wrench = None if self.plan.quasi_static is not None else self.only_wrench(inputs)
+            if wrench is not None:
+                wrenches[i] = wrench
         if not wrenches:
             return [None] * len(others)
         each = compressed_each(self.inputs, self.moved, self.plan.segments, self.balance, list(wrenches.values()))
         trains = {i: replace(one, weights=self.train.weights) for i, one in zip(wrenches, each, strict=True)}
         return [trains.get(i) for i in range(len(others))]
+
+    def only_wrench(self, inputs: Inputs) -> FloatArray | None:
+        """(samples, 6): the wrench of inputs that differ in it alone, at the same samples; None where more differs."""
+        if not self._same_motion(inputs) or inputs.model is not self.inputs.model:
+            return None
+        wrench = body_wrench(inputs, self.moved.motion)
+        known = self.moved.known & np.isfinite(wrench).all(axis=1)
+        same = self.balance.used is None or np.array_equal(known, self.balance.used)
+        return np.asfortranarray(wrench) if same else None
 
     def with_inputs(self, inputs: Inputs) -> tuple[Moved, Balance]:
         """Motion and balance of other inputs; the motion is computed anew only where they change it."""

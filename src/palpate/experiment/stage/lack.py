@@ -12,7 +12,7 @@ import numpy as np
 from palpate.elements import Gravity
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, natural_sizes
-from palpate.experiment.stage.inputs import Inputs, fit_balance, move, noisier, whole_balance, zeros_of
+from palpate.experiment.stage.inputs import Inputs, fit_balance, move, noisier, projected, whole_balance, zeros_of
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
 from palpate.identify.balance import EACH, Rows, filled, stack_rows
@@ -144,7 +144,7 @@ def bench(fit: Fit) -> Bench:
     rows, noisy = stack_rows(low, fit.plan.segments, most=MOST), _noisy(fit)
     residuals, _ = of_all_samples(fit)
     noise = rows.taken((of_all_samples(noisy)[0] - residuals)[None])[0]
-    others = [_left_with(fit, other) - residuals for other in _unsure(fit)]
+    others = [_left_more(fit, residuals, other) for other in _unsure(fit)]
     return Bench(fit, noisy, rows, noise, rows.taken(np.array(others)) if others else None)
 
 
@@ -183,7 +183,8 @@ def _moves(solution: Solution, x: Lack) -> bool:
 
 def _unsure(fit: Fit) -> Iterator[Inputs]:
     """The inputs with each thing off by a standard deviation that was estimated beside the parameters."""
-    yield from (v.inputs for v in estimated(fit.inputs) if v.name not in fit.untried)
+    varied = fit.varied if fit.varied is not None else ((v.name, v.inputs) for v in estimated(fit.inputs))
+    yield from (inputs for name, inputs in varied if name not in fit.untried)
     if fit.shaped is not None:
         sizes, ways = np.linalg.eigh(fit.shaped.covariance)
         for way in (np.sqrt(np.maximum(sizes, 0.0)) * ways).T:
@@ -292,6 +293,15 @@ def of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
 def _left_with(fit: Fit, inputs: Inputs) -> FloatArray:
     """(rows, samples): residuals with other inputs."""
     return of_all_samples(replace(fit, balance=fit.with_inputs(inputs)[1]))[0]
+
+
+def _left_more(fit: Fit, residuals: FloatArray, inputs: Inputs) -> FloatArray:
+    """(rows, samples): what is left with other inputs, less what is left with the fit's."""
+    wrench = fit.only_wrench(inputs)
+    if wrench is None:
+        return _left_with(fit, inputs) - residuals
+    change = projected(replace(fit.balance, wrench=wrench - fit.balance.wrench)).T
+    return np.nan_to_num(fit.balance.weighed(change, 0, change.shape[1]))
 
 
 def _effects(fit: Fit) -> Iterator[Effect]:

@@ -257,7 +257,8 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
         for name, more in zip(fit.solution.model.parameters, np.diag(fit.shaped.widening).tolist(), strict=True):
             squares[name] = max(more, 0.0)
     untried: dict[str, str] = {}
-    others = list(_tried(fit, (*estimated(fit.inputs), *besides), untried))
+    varied = tuple(estimated(fit.inputs))
+    others = list(_tried(fit, (*varied, *besides), untried))
     if fit.spring is not None and fit.spring.free:
         others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
     base = _base(fit)
@@ -265,7 +266,8 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
         _add_squares(squares, other, base)
     for name, more in _felt_zero(fit).items():
         squares[name] += more
-    return replace(fit, solution=widened(fit, squares), untried=untried)
+    off = tuple((v.name, v.inputs) for v in varied)
+    return replace(fit, solution=widened(fit, squares), untried=untried, varied=off)
 
 
 def _felt_zero(fit: Fit) -> dict[str, float]:
