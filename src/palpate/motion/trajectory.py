@@ -27,7 +27,8 @@ _SPLINE = np.array([[1, 26, 66, 26, 1], [-5, -50, 0, 50, 5], [20, 40, -120, 40, 
 _LOCAL = 5
 _ROUNDS, _SMALL, _SAME = 16, 0.5, 1.1
 """Of Gauss-Newton at most; the last changes accelerations by this share of their noise, and noises by this ratio."""
-_AT_ONCE = 4096
+_AT_ONCE, _IN_CACHE = 4096, 256
+"""Samples: that instruments are asked for, and whose rows are multiplied."""
 _FAR = 3.0
 """Standard deviations from which a sample of channels alike counts less the farther the worst of them is off, by their
 ratio squared as with Cauchy's errors (Holland & Welsch 1977): a knock is no motion, whichever axis would explain it."""
@@ -197,39 +198,52 @@ class Trajectory:
 
 
 class _Normal:
-    """Normal equations of the coefficients in lower banded form, bordered by constants, some samples at a time."""
+    """Normal equations of the coefficients, of which only neighbours meet, bordered by constants."""
 
     def __init__(self, samples: int, n: int, columns: int) -> None:
         """Without any rows. columns: right sides, two and one for each constant."""
         self.n, self.size = n, (samples + _LOCAL - 1) * n
-        self.band, self.right = np.zeros((_LOCAL * n, self.size)), np.zeros((self.size, columns))
+        self.blocks = np.zeros((_LOCAL, samples + _LOCAL - 1, n, n))
+        """Between the coefficients of a sample and those so many samples before it."""
+        self.right = np.zeros((self.size, columns))
         self.corner = np.zeros((columns - 2, columns))
 
     def add(self, first: int, stencil: FloatArray, J: FloatArray, right: FloatArray) -> None:
         """Add rows (samples, rows, n, 3) = right (samples, rows, columns) of samples from `first` on."""
-        count, n = len(J), self.n
-        flat = J.reshape(count, -1, 3 * n).swapaxes(1, 2)
-        squares = (flat @ flat.swapaxes(1, 2)).reshape(count, n, 3, n, 3)
-        local = np.einsum("dl,Nidje,em->Nlimj", stencil, squares, stencil, optimize=True).reshape(count, 5 * n, 5 * n)
-        pull = np.einsum("dl,Nidc->Nlic", stencil, (flat @ right).reshape(count, n, 3, -1)).reshape(count, 5 * n, -1)
-        for a in range(_LOCAL * n):
-            for b in range(a + 1):
-                start = first * n + b
-                self.band[a - b, start : start + count * n : n] += local[:, a, b]
-            self.right[first * n + a : (first + count) * n + a : n] += pull[:, a]
-        self.corner += np.einsum("Nrk,Nrc->kc", right[:, :, 2:], right)
+        sides = self.right.reshape(-1, self.n, right.shape[2])
+        for a in range(0, len(J), _IN_CACHE):
+            rows, y, at = J[a : a + _IN_CACHE] @ stencil, right[a : a + _IN_CACHE], first + a
+            count = len(rows)
+            by_coefficient = rows.transpose(0, 3, 2, 1).reshape(count, _LOCAL * self.n, -1)
+            squares = (by_coefficient @ by_coefficient.swapaxes(1, 2)).reshape(count, _LOCAL, self.n, _LOCAL, self.n)
+            pull = (by_coefficient @ y).reshape(count, _LOCAL, self.n, -1)
+            for i in range(_LOCAL):
+                sides[at + i : at + i + count] += pull[:, i]
+                for j in range(i + 1):
+                    self.blocks[i - j, at + j : at + j + count] += squares[:, i, :, j]
+            flat = y.reshape(-1, y.shape[2])
+            self.corner += flat[:, 2:].T @ flat
 
     def smooth(self, c: FloatArray, of_q: FloatArray) -> None:
         """Take a motion near half the sampling rate, which nothing tells, as small beside the coordinates' noise.
 
         c: the coefficients so far; of_q: (n,).
         """
-        n, bends = self.n, np.diff(c, n=4, axis=0) * _ROUGH / of_q**2
+        weight = _ROUGH / of_q**2
+        bends, sides = np.diff(c, n=4, axis=0) * weight, self.right.reshape(-1, self.n, self.right.shape[1])
         for i, a in enumerate(_FOURTH):
-            self.right[i * n : i * n + bends.size, 0] -= a * bends.ravel()
+            sides[i : i + len(bends), :, 0] -= a * bends
             for j, b in enumerate(_FOURTH[: i + 1]):
-                stop = self.size - (_LOCAL - 1 - j) * n
-                self.band[(i - j) * n, j * n : stop] += np.resize(a * b * _ROUGH / of_q**2, stop - j * n)
+                self.blocks[i - j, j : j + len(bends)] += np.diag(a * b * weight)
+
+    @property
+    def band(self) -> FloatArray:
+        """(5 n, size), lower form."""
+        n, band = self.n, np.zeros((_LOCAL * self.n, self.size))
+        for lag, i, j in np.ndindex(_LOCAL, n, n):
+            if lag or i >= j:
+                band[lag * n + i - j, j::n] = self.blocks[lag, :, i, j]
+        return band
 
     def solved(self) -> FloatArray:
         """(size, columns): coefficients for each right side as if the constants were known."""
