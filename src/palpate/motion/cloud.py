@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem, UnknownName
 from palpate.motion.clock import interpolated
 from palpate.physics.arrays import BoolArray, FloatArray, runs
-from palpate.physics.motion import Poses, skew
+from palpate.physics.motion import Poses
 from palpate.physics.spline import spline
 from palpate.recording import Recording
 
@@ -227,10 +227,24 @@ def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[Flo
     d = np.where(used[:, :, None], cloud[None] - ((used @ cloud) / n)[:, None], 0.0)
     squares = (d * d).sum(axis=(1, 2))[:, None, None] * np.eye(3)
     moment = np.where(fit.usable[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
-    cross = skew(d)
-    shown = np.eye(3) * (1 - 1 / n[:, :, None, None]) - cross @ np.linalg.inv(moment)[:, None] @ cross.swapaxes(2, 3)
-    known = used & (np.linalg.det(shown) > 1e-3)  # below, the others do not give it a place
-    away = np.linalg.solve(np.where(known[:, :, None, None], shown, np.eye(3)), e[..., None])[..., 0]
+    # written out for component arrays (frames, k): as many small matrices take ten times as long
+    M = np.linalg.inv(moment).transpose(1, 2, 0)[..., None]
+    x, y, z = np.ascontiguousarray(d.transpose(2, 0, 1))
+    A_x, A_y, A_z = (
+        [u * M[i, m] - v * M[j, m] for m in range(3)] for u, i, v, j in ((y, 2, z, 1), (z, 0, x, 2), (x, 1, y, 0))
+    )
+    own = 1 - 1 / n
+    # I - H, symmetric: A = [d] J^-1, rows of [d] are (0, -z, y), (z, 0, -x) and (-y, x, 0)
+    a, b, c = own + z * A_x[1] - y * A_x[2], x * A_x[2] - z * A_x[0], y * A_x[0] - x * A_x[1]
+    f, g, h = own + x * A_y[2] - z * A_y[0], y * A_y[0] - x * A_y[1], own + y * A_z[0] - x * A_z[1]
+    p, q, r = f * h - g * g, c * g - b * h, b * g - c * f  # its adjugate
+    s, t, u = a * h - c * c, b * c - a * g, a * f - b * b
+    det = a * p + b * q + c * r
+    known = used & (det > 1e-3)  # below, the others do not give it a place
+    over = 1 / np.where(known, det, 1.0)
+    e_x, e_y, e_z = (e[..., i] for i in range(3))
+    solved = ((p * e_x + q * e_y + r * e_z), (q * e_x + s * e_y + t * e_z), (r * e_x + t * e_y + u * e_z))
+    away = np.stack([np.where(known, v * over, e_i) for v, e_i in zip(solved, (e_x, e_y, e_z), strict=True)], axis=2)
     return away, (e * away).sum(axis=2) * known
 
 
