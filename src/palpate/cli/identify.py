@@ -27,14 +27,15 @@ def identify(
     profile: Annotated[bool, option("--profile", "Write the seconds of each step into result.json.")] = False,
 ) -> Done:
     """Identify a model from recordings."""
-    from palpate.report import identification as report
-    from palpate.report.paper import FORMATS, TABLE_FORMATS
-    from palpate.report.tables import result_text
+    sections = None
+    if without or figures or tables:  # else the report is imported when it is written
+        from palpate.report import identification as report
+        from palpate.report.paper import FORMATS, TABLE_FORMATS
 
-    sections = report.without(*without or ())
-    for kind, name, known in (("figures", figures, FORMATS), ("tables", tables, TABLE_FORMATS)):
-        if name is not None and name not in known:
-            raise UnknownName(f"format of {kind}", name, known)
+        sections = report.without(*without or ())
+        for kind, name, known in (("figures", figures, FORMATS), ("tables", tables, TABLE_FORMATS)):
+            if name is not None and name not in known:
+                raise UnknownName(f"format of {kind}", name, known)
     folder = output_folder(out, f"{Path(experiment).stem}-result")
     result = palpate.run_experiment(palpate.read_experiment(experiment, data=data), portion(tell, 0.0, 0.9))
     tell("writing the report", 0.9)
@@ -43,6 +44,8 @@ def identify(
         tell.end()
         result = replace(result, data={**result.data, "profile": tell.taken})
         result.save(folder)
+    from palpate.report.tables import result_text
+
     return Done(result.data, partial(result_text, result.data), paths, _failure(result))
 
 

@@ -117,7 +117,8 @@ def _faults(used: _Used, expected: float | None) -> list[Finding]:
     findings: list[Finding] = []
     frozen = _frozen(used, runs, step)
     limits = {"maximum": float(np.nanmax(used.x)), "minimum": float(np.nanmin(used.x))}
-    clipped = {w: _clipped(used.x, runs, x, max(16 * step, 8 * sigma), frozen) for w, x in limits.items()}
+    shortest, least = 5 * runs.hold, max(16 * step, 8 * sigma)
+    clipped = {w: _clipped(used.x, runs, shortest, x, least, frozen) for w, x in limits.items()}
     either = np.logical_or(*clipped.values())
     fatal = _share(used, runs.which(either)) > 1e-3
     for word, which in clipped.items():
@@ -142,13 +143,12 @@ def _constant(used: _Used) -> list[Finding]:
     return [_finding("constant", used.where, values, "check its cable, range and the channel's name", fatal=True)]
 
 
-def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: BoolArray) -> BoolArray:
-    """Which runs are plateaus at a limit of the instrument.
+def _clipped(x: FloatArray, runs: _Runs, shortest: float, extreme: float, least: float, frozen: BoolArray) -> BoolArray:
+    """Which runs, at least so long, are plateaus at a limit of the instrument.
 
     All long ones at the extreme value, once one of them is cut off abruptly at both ends or is too quiet for the noise
     around it. Zero is no limit: it is what a sensor that nothing touches may read.
     """
-    shortest = 5 * runs.hold
     candidates = (runs.value == extreme) & (runs.length >= shortest) & (extreme != 0.0)
     if np.any(candidates & frozen):
         return candidates

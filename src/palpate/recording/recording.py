@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,9 @@ class Clock:
 
     name: str
     times_s: Array
+    step_s: float = field(init=False, repr=False)
+    """The usual step: the mean of those near the median, which neither gaps nor rounded stamps bend; NaN of one sample.
+    """
 
     def __post_init__(self) -> None:
         """Refuse times that are not (n,), finite and increasing."""
@@ -33,19 +36,14 @@ class Clock:
         if wrong is not None:
             raise DataProblem(f"clock {self.name!r}", f"in row {wrong[0] + 1} {wrong[1]}")
         object.__setattr__(self, "times_s", times)
+        steps = np.diff(times)
+        median = np.median(steps) if len(steps) else np.nan
+        usual = float(np.mean(steps[np.abs(steps - median) <= 0.5 * median])) if len(steps) else float("nan")
+        object.__setattr__(self, "step_s", usual)
 
     def __len__(self) -> int:
         """How many samples the device took."""
         return len(self.times_s)
-
-    @property
-    def step_s(self) -> float:
-        """The usual step: the mean of those near the median, which neither gaps nor rounded stamps bend."""
-        steps = np.diff(self.times_s)
-        if len(steps) == 0:
-            return float("nan")
-        median = np.median(steps)
-        return float(np.mean(steps[np.abs(steps - median) <= 0.5 * median]))
 
     @property
     def rate_hz(self) -> float:
