@@ -427,6 +427,12 @@ class Profile:
     message: str
     """What a person should know; empty if the data know the shape."""
 
+    def moved(self, by: float) -> Profile:
+        """The same about another value."""
+        interval = None if self.interval is None else (self.interval[0] + by, self.interval[1] + by)
+        hull = self.hull[0] + by, self.hull[1] + by
+        return replace(self, value=self.value + by, values=self.values + by, hull=hull, interval=interval)
+
     def held_at(self, value: float) -> Profile:
         """The same, with the shape left as it was given."""
         stays = f"{self.message}; it stays as given, {_shown(value, self.unit)}" if self.message else ""

@@ -271,7 +271,7 @@ def _report(
     halved = np.zeros(len(p))
     if problem.damping > 0 and penalty.damped.any():
         weaker = search(problem.with_damping(problem.damping / 2), theta)
-        halved = np.abs(_as_drawn(map_, map_.forward(weaker.theta)) - _as_drawn(map_, p))
+        halved = np.abs(drawn_values(map_, map_.forward(weaker.theta)) - drawn_values(map_, p))
     before, spread = penalty.before.copy(), penalty.spread.copy()
     names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
     has_prior, size = np.zeros(len(p), dtype=bool), np.full(len(p), np.inf)
@@ -315,7 +315,7 @@ def _report(
     return tuple(estimates)
 
 
-def _as_drawn(map_: Map, p: FloatArray) -> FloatArray:
+def drawn_values(map_: Map, p: FloatArray) -> FloatArray:
     """The parameters with centres of mass in place of first moments."""
     drawn = p.copy()
     for _, ps, _ in map_.bodies:

@@ -187,6 +187,39 @@ class Trajectory:
                 return Path(c, p, noise, sigma, counts)
         raise DataProblem("smoothing", "no motion of the object explains both cameras and IMU")
 
+    def eliminated(self, path: Path, kept: slice) -> tuple[FloatArray, FloatArray]:
+        """What is left of the rows of some constants once motion and all other constants are fitted too.
+
+        Columns and what the solved path leaves, each over its noise, (samples, rows, kept + 1), those that keep the
+        motion smooth among them; and what was believed of the other constants, (others, kept + 1). Fitted by least
+        squares they give the same as everything together (Frisch & Waugh 1933; Lovell 1963).
+        """
+        n, p, z = self.q.shape[1], path.constants, self.states(path.coefficients)
+        measured, weight = self.measured, path.counts / path.sigma
+        left = np.where(np.isfinite(measured), measured - self.shown(z, p), 0.0)
+        normal = _Normal(len(self.times_s), n, 2 + len(p))
+        for here, J, K in self.blocks(z, p):
+            right = np.concatenate([np.repeat(left[here, :, None], 2, axis=2), K], axis=2)
+            normal.add(here.start, self.stencil, J * weight[here, :, None, None], right * weight[here, :, None])
+        normal.smooth(path.coefficients, path.sigma[:n])
+        x, prior = normal.solved()[:, 2:], self.prior
+        inner = (normal.corner[:, 2:] - normal.right[:, 2:].T @ x) + np.diag(prior**-2.0)
+        others = np.ones(len(p), dtype=bool)
+        others[kept] = False
+        onto = np.eye(len(p))[:, kept]  # what the kept ones are, less what the others take of them
+        onto[others] = -symmetric_inverse(inner[np.ix_(others, others)]) @ inner[others, kept]
+        moves = (x @ onto).reshape(-1, n, onto.shape[1])
+        by_moves = [np.moveaxis(v, -1, 1) for v in self.states(np.moveaxis(moves, 1, 2))]
+        bends = -np.diff(np.dstack([moves, path.coefficients]), n=4, axis=0) * np.sqrt(_ROUGH)
+        rows = np.empty((len(z[0]), left.shape[1] + n, onto.shape[1] + 1))
+        rows[:, left.shape[1] :] = bends / path.sigma[:n, None]
+        for here, by_state, by_constant in self.blocks(z, p):
+            along = [np.einsum("Nri,Nic->Nrc", by_state[..., d], v[here]) for d, v in enumerate(by_moves)]
+            each = np.concatenate([by_constant @ onto - np.sum(along, axis=0), left[here, :, None]], axis=2)
+            rows[here, : left.shape[1]] = each * weight[here, :, None]
+        start = np.concatenate([i.start for i in self.instruments])
+        return rows, np.column_stack([onto, start - p])[others] / prior[others, None]
+
     def _begin(self, start: FloatArray, least: FloatArray, seen: BoolArray) -> Path:
         """By the coordinates alone."""
         t, bridged = self.times_s, np.empty_like(self.q)
@@ -195,6 +228,27 @@ class Trajectory:
         c = savitzky_golay(bridged, window_samples(_START_S, rate_hz(t), 3), 3)
         c = np.pad(c, ((2, 2), (0, 0)), mode="edge")
         return Path(c, start, np.zeros_like(c), least, seen.astype(float))
+
+
+def between(times_s: FloatArray, z: States, parts: int) -> tuple[FloatArray, list[FloatArray]]:
+    """Times and states at so many instants a sample: between knots a quintic follows from the states at both."""
+    step = 1 / rate_hz(times_s)
+    units = step ** np.arange(3)
+    ends = np.stack([x[a : len(x) - 1 + a] * s for a in (0, 1) for x, s in zip(z, units, strict=True)])
+    coefficients = np.linalg.inv(np.concatenate([_powers(np.array([float(a)])) for a in (0, 1)], axis=1)[0])
+    fine: list[FloatArray] = []
+    for basis, unit, last in zip(_powers(np.arange(parts) / parts).swapaxes(0, 1), units, z, strict=True):
+        inner = np.einsum("ue,eNi->Nui", basis @ coefficients, ends) / unit
+        fine.append(np.concatenate([inner.reshape(-1, last.shape[1]), last[-1:]]))
+    return times_s[0] + step / parts * np.arange(len(fine[0])), fine
+
+
+def _powers(u: FloatArray) -> FloatArray:
+    """(instants, 3, 6): u^0 ... u^5 with their first and second derivatives."""
+    k = np.arange(6)
+    lower = np.maximum(k - np.arange(3)[:, None], 0)
+    factors = np.stack([np.ones(6), k, k * (k - 1)])
+    return np.asarray(factors * u[:, None, None] ** lower, dtype=float)
 
 
 class _Normal:

@@ -193,6 +193,16 @@ class QuasiStatic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """What a joint estimate says beside its solution."""
+
+    noise: FloatArray
+    """(rows,): of the measured rows at the reference's rate, N and N m."""
+    off: tuple[tuple[str, float], ...]
+    """What was known only so well -> by how many standard deviations the data want it elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """An identified object and what it was identified from."""
 
@@ -212,6 +222,8 @@ class Fit:
     spring: QuasiStatic | None
     """Of the first of two steps."""
     prediction: Prediction
+    together: Together | None = None
+    """Where the solution is a joint estimate, which started from this fit's own."""
     sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     """Key of `uncertain` -> parameter -> systematic standard deviation."""
     untried: Mapping[str, str] = field(default_factory=dict[str, str])

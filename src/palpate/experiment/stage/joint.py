@@ -1,0 +1,264 @@
+"""Motion, parameters, clock and geometry of one recording together, by maximum likelihood (`method: joint`).
+
+The load cells are one more instrument of the motion (`motion.trajectory`): they show y = Y(q, q', q''; z) p. What the
+fit of a balance takes as given stands beside its parameters here, held by how well it is known: the clock, zeros, the
+places of hinge and sensors, where the object is closed. What is left of the rows after motion and all that are fitted
+too is again a balance that is linear in p, so it is solved and judged like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.experiment.stage.fit import Fit, Together, solve_with, widened
+from palpate.experiment.stage.inputs import RINGS, Inputs, body_wrench, position_noise, zeros_of
+from palpate.experiment.stage.variations import Variation, estimated
+from palpate.identify import Compressed, build_balance
+from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance
+from palpate.identify.shapes import Profile, Shaped, with_shapes
+from palpate.identify.solution import drawn_values
+from palpate.model import Model
+from palpate.motion.clock import resample
+from palpate.motion.trajectory import Instrument, Path, States, Trajectory, between
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, triangular
+from palpate.physics.motion import Motion
+
+STEPS = (1e-6, 1e-5, 1e-4)
+"""Of positions, speeds and accelerations (rad or m, per s, per s2), over which the balance is differenced."""
+SHAPE_STEP = 0.1
+"""The same of a shape, in standard deviations."""
+FREE, SHAPES_FREE = 1e3, 10.0
+"""How far parameters (in their own sizes), what the same data told before and shapes (in standard deviations of the
+balance's fit) may move.
+"""
+TOLD_BEFORE = ("clock", "drift")
+"""Variations that these very data told; the others are known from elsewhere."""
+TURN = 3
+"""Samples that count as resting where it only turns round."""
+FINE, REACH = 10, 40
+"""Instants a sample at which columns are computed before they are low-passed, and samples that a low-pass may reach."""
+LEAST = 1e-4
+"""Noise of a row, at least, over what it shows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LoadCells:
+    """Y p - y, which would be zero. Constants: p, free shapes, and how far each of the variations is off."""
+
+    inputs: Inputs
+    """With the zeros taken out."""
+    shapes: tuple[Profile, ...]
+    measured: FloatArray
+    """(samples, rows): zero, NaN where the balance does not hold."""
+    variations: FloatArray
+    """(samples, rows, variations): what each changes by one standard deviation."""
+    noise: FloatArray
+    start: FloatArray
+    prior: FloatArray
+
+    @property
+    def alike(self) -> tuple[int, ...]:
+        """Each row by itself."""
+        return (1,) * len(self.noise)
+
+    def split(self, constants: FloatArray) -> list[FloatArray]:
+        """Parameters, shapes, variations."""
+        off = len(constants) - self.variations.shape[2]
+        return np.split(constants, [off - len(self.shapes), off])
+
+    def model(self, shapes: FloatArray) -> Model:
+        """With these free shapes, never beyond their limits."""
+        values = {p.name: float(np.clip(x, *p.limits)) for p, x in zip(self.shapes, shapes, strict=True)}
+        return with_shapes(self.inputs.model, values)
+
+    def shown(self, z: States, constants: FloatArray) -> FloatArray:
+        """(samples, rows)."""
+        p, shapes, off = self.split(constants)
+        everything, model = slice(0, len(z[0])), self.model(shapes)
+        return self._columns(z, everything, model) @ p - self._measured(z, everything, model) + self.variations @ off
+
+    def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
+        """By differences for motion and shapes; the columns themselves for the parameters."""
+        part, (p, shapes, _) = [x[here] for x in z], self.split(constants)
+        model = self.model(shapes)
+        base = self._left(part, here, p, model)
+        J = np.empty((*base.shape, part[0].shape[1], 3))
+        for d, i in np.ndindex(3, part[0].shape[1]):
+            other = [x.copy() for x in part]
+            other[d][:, i] += STEPS[d]
+            J[:, :, i, d] = (self._left(other, here, p, model) - base) / STEPS[d]
+        steps = np.diag(SHAPE_STEP / SHAPES_FREE * self.split(self.prior)[1])
+        moved = [(self._left(part, here, p, self.model(shapes + s)) - base) / s.sum() for s in steps]
+        K = [self._columns(z, here, model), *(x[..., None] for x in moved), self.variations[here]]
+        seen = np.isfinite(self.measured[here])
+        return np.where(seen[..., None, None], J, 0.0), np.where(seen[..., None], np.concatenate(K, axis=2), 0.0)
+
+    def _columns(self, z: States, here: slice, model: Model) -> FloatArray:
+        """(samples, rows, parameters), low-passed as the load cells are for this rate.
+
+        Friction changes its side in no time; what is left of such a step below half the rate rings before and after.
+        """
+        around = slice(max(0, here.start - REACH), min(len(z[0]), here.stop + REACH))
+        t, part = self.inputs.times_s[around], [x[around] for x in z]
+        fine_s, fine = between(t, part, FINE)
+        balance = build_balance(model, _motion(model, fine_s, fine), np.zeros((len(fine_s), 6)), sigma=self.ones)
+        Y, own = _rows(balance)[..., :-1], slice(here.start - around.start, here.stop - around.start)
+        low = resample(fine_s, Y, t[own])
+        return np.where(np.isfinite(low), low, Y[::FINE][own])
+
+    def _measured(self, z: States, here: slice, model: Model) -> FloatArray:
+        """(samples, rows)."""
+        return _rows(self._balance([x[here] for x in z], here, model))[..., -1]
+
+    @property
+    def ones(self) -> FloatArray:
+        """Weights of rows that are weighted elsewhere."""
+        return np.ones(len(self.noise))
+
+    def _balance(self, z: States, here: slice, model: Model) -> Balance:
+        """Of the samples `here`, unfiltered."""
+        inputs = replace(self.inputs, times_s=self.inputs.times_s[here], measured=self.inputs.measured[:, here])
+        motion = _motion(model, inputs.times_s, z)
+        return build_balance(model, motion, body_wrench(inputs, motion), sigma=self.ones)
+
+    def _left(self, z: States, here: slice, p: FloatArray, model: Model) -> FloatArray:
+        """Y p - y, (samples, rows), unfiltered."""
+        return self._balance(z, here, model).combined(np.append(p, -1.0))[0].T
+
+
+def _motion(model: Model, times_s: FloatArray, z: States) -> Motion:
+    mechanism = model.mechanism
+    states = np.hstack([z[0], mechanism.speeds_of(z[0], z[1])])
+    return mechanism.motion(times_s, states, mechanism.accelerations_of(*z))
+
+
+def _rows(balance: Balance) -> FloatArray:
+    """(samples, rows, parameters + 1) of all samples."""
+    t = balance.times_s
+    return balance.rows((float(t[0]), float(t[-1]) + 0.5 / rate_hz(t)))
+
+
+def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
+    """The fit with a solution by everything together, started from its own.
+
+    besides: whatever else was estimated along with the parameters.
+    """
+    inputs, variations = fit.inputs, (*estimated(fit.inputs), *besides)
+    cells, smoothed = _load_cells(fit, variations), inputs.smoothed
+    if smoothed is None:
+        trajectory, begin = Trajectory(inputs.times_s, inputs.q, position_noise(inputs), (cells,)), None
+    else:
+        before: tuple[Instrument, ...] = (*smoothed.trajectory.instruments, cells)
+        trajectory, begin = replace(smoothed.trajectory, instruments=before), _begin(smoothed.path, cells, fit)
+    path = trajectory.solve(begin)
+    first = len(path.constants) - len(cells.start)
+    p, shapes, off = cells.split(path.constants[first:])
+    train, believed = _compressed(cells.model(shapes), trajectory, path, slice(first, first + len(p)))
+    inputs = inputs.with_model(train.model)
+    solution = solve_with(inputs, train, damping=fit.solution.damping, start=fit.solution.theta)
+    names = [v.name for v in variations]
+    together = Together(path.sigma[-len(cells.noise) :], tuple(zip(names, off.tolist(), strict=True)))
+    fit = replace(fit, inputs=inputs, solution=solution, together=together, shaped=_moved(fit.shaped, cells, shapes))
+    return replace(fit, solution=widened(fit, _squares(fit, cells, believed)))
+
+
+def _load_cells(fit: Fit, variations: Sequence[Variation]) -> _LoadCells:
+    inputs, v = fit.inputs, np.append(fit.p, -1.0)
+    everywhere = replace(fit.balance, used=None)
+    (left,) = everywhere.combined(v)
+    changes = [replace(fit.with_inputs(x.inputs)[1], used=None).combined(v)[0] - left for x in variations]
+    used = ~_near_rest(fit.moved.resting) & inputs.inside(fit.plan.segments) & np.isfinite(left).all(axis=0)
+    used &= True if fit.balance.used is None else fit.balance.used
+    zeros, shaped = zeros_of(inputs), fit.shaped
+    free = () if shaped is None else tuple(shaped[n] for n in shaped.names if shaped[n].interval is not None)
+    at = [] if shaped is None else [shaped.names.index(p.name) for p in free]
+    stds = np.zeros(0) if shaped is None else np.sqrt(np.diag(shaped.covariance))[at]
+    own = np.maximum(np.abs(fit.p), 1e-3 * np.abs(fit.p).max())
+    held = [FREE if x.name in TOLD_BEFORE else 1.0 for x in variations]
+    return _LoadCells(
+        inputs=replace(inputs, measured=inputs.measured - zeros[:, None], zero="none"),
+        shapes=free,
+        measured=np.where(used[:, None], np.zeros_like(left.T), np.nan),
+        variations=np.nan_to_num(np.array(changes).reshape(-1, *left.shape)).transpose(2, 1, 0),
+        noise=np.maximum(LEAST * np.nanstd(_rows(everywhere)[..., -1], axis=0), 1e-9),
+        start=np.concatenate([fit.p, [p.value for p in free], np.zeros(len(held))]),
+        prior=np.concatenate([FREE * own, SHAPES_FREE * stds, held]),
+    )
+
+
+def _near_rest(resting: BoolArray) -> BoolArray:
+    """Where it rests, and as far from longer rests as the unknown friction there still rings."""
+    near = resting.copy()
+    for a, b in runs(resting):
+        if b - a > TURN:
+            near[max(0, a - RINGS) : b + RINGS] = True
+    return near
+
+
+def _begin(path: Path, cells: _LoadCells, fit: Fit) -> Path:
+    """Where the instruments of the motion alone ended."""
+    return replace(
+        path,
+        constants=np.concatenate([path.constants, cells.start]),
+        sigma=np.concatenate([path.sigma, np.maximum(fit.level, cells.noise)]),
+        counts=np.hstack([path.counts, np.isfinite(cells.measured)]),
+    )
+
+
+def _compressed(model: Model, trajectory: Trajectory, path: Path, kept: slice) -> tuple[Compressed, FloatArray]:
+    """The rows that are left for the parameters, in pieces, and those of what is believed of the rest."""
+    p, used = path.constants[kept], np.isfinite(trajectory.instruments[-1].measured).all(axis=1)
+    rows, believed = trajectory.eliminated(path, kept)
+    for each in (rows, believed):
+        each[..., -1] += each[..., :-1] @ p
+    count = len(p) + 1
+    # pieces with equally many samples at which the balance holds; what lies between goes along
+    each = max(int(SHORTEST_PIECE_S * rate_hz(trajectory.times_s)), -(-int(used.sum()) // PIECES), 1)
+    ends = np.flatnonzero(used)[each::each]
+    parts = [x.reshape(-1, count) for x in np.split(rows, ends)]
+    parts[-1] = np.concatenate([parts[-1], believed])
+    n = len(parts)
+    return Compressed(
+        model=replace(model, values={}),
+        roots=np.array([triangular(x) for x in parts])[:, None],
+        lift=np.eye(count)[None],
+        samples=np.array([x.sum() for x in np.split(used, ends)]),
+        low=np.zeros((n, 1)),
+        high=np.ones((n, 1)),
+        weights=np.ones(1),
+    ), believed[:, :-1]
+
+
+def _moved(shaped: Shaped | None, cells: _LoadCells, shapes: FloatArray) -> Shaped | None:
+    """The shapes where everything together has them, known as well as before."""
+    if shaped is None:
+        return None
+    by = {p.name: float(np.clip(x, *p.limits)) - p.value for p, x in zip(cells.shapes, shapes, strict=True)}
+    values = shaped.values + [by.get(name, 0.0) for name in shaped.names]
+    return replace(
+        shaped,
+        model=cells.model(shapes),
+        values=values,
+        profiles=tuple(p.moved(by[p.name]) if p.name in by else p for p in shaped.profiles),
+    )
+
+
+def _squares(fit: Fit, cells: _LoadCells, believed: FloatArray) -> dict[str, float]:
+    """Estimate -> variance from what is only believed: each of its rows has a standard deviation of one.
+
+    To it comes that of shapes which the data do not tell.
+    """
+    solution, shaped = fit.solution, fit.shaped
+    map_, theta = solution.problem.map_, solution.theta
+    P, T = map_.jacobian(theta), solution.uncertainty.whiten
+    moves = P @ T @ (T.T @ (P.T @ believed.T))
+    here = drawn_values(map_, solution.p)
+    total = np.sum([(drawn_values(map_, solution.p + m) - here) ** 2 for m in moves.T], axis=0)
+    if shaped is not None:
+        held = [i for i, name in enumerate(shaped.names) if name not in {p.name for p in cells.shapes}]
+        slopes, covariance = shaped.dp_dz[:, held], shaped.covariance[np.ix_(held, held)]
+        total = total + np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0)
+    return dict(zip((e.name for e in solution.estimates), total.tolist(), strict=True))
