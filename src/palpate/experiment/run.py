@@ -21,6 +21,7 @@ from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.compensation import Compensation, compensation
 from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
 from palpate.experiment.stage.inputs import Handles
+from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
@@ -59,7 +60,13 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
             fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs)))
     others = [other.of(prepared.inputs) for other in out.off()]
     unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured) for x in others]
-    fit = with_estimated(fit, (Variation("compensation", inputs) for inputs in unsure))
+    besides = [Variation("compensation", inputs) for inputs in unsure]
+    if config.method == "joint":
+        tell("estimating motion and parameters together", 0.6)
+        with experiment.at("method", "method: balance needs less", DataProblem):
+            fit = joint(fit, besides)
+    else:
+        fit = with_estimated(fit, besides)
     signals = config.recordings.signals
     solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)

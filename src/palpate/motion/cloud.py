@@ -421,7 +421,7 @@ def still_cloud(markers: Markers, seconds: tuple[float, float] | None = None) ->
 
     Markers that were hidden then get their place from the rest of the recording.
     """
-    start, end = seconds if seconds is not None else _stillest(markers)
+    start, end = seconds if seconds is not None else stillest(markers)
     part = markers.at(slice(*np.searchsorted(markers.times_s, [start, end])))
     if len(part.times_s) == 0:
         raise DataProblem("reference cloud", f"there is no frame between {start:g} and {end:g} s")
@@ -544,7 +544,7 @@ def _aligned(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArr
     return body_points(points, fit)
 
 
-def _stillest(markers: Markers) -> tuple[float, float]:
+def stillest(markers: Markers) -> tuple[float, float]:
     """The stretch, among those that start a quarter of its length apart, in which the markers move least."""
     times, what, remedy = markers.times_s, "reference cloud", "give the seconds"
     if len(times) < 2 or times[-1] - times[0] < _STILL_S:

@@ -235,7 +235,7 @@ def between(times_s: FloatArray, z: States, parts: int) -> tuple[FloatArray, lis
     step = 1 / rate_hz(times_s)
     units = step ** np.arange(3)
     ends = np.stack([x[a : len(x) - 1 + a] * s for a in (0, 1) for x, s in zip(z, units, strict=True)])
-    coefficients = np.linalg.inv(np.concatenate([_powers(np.array([float(a)])) for a in (0, 1)], axis=1)[0])
+    coefficients = np.linalg.inv(np.concatenate([*_powers(np.array([0.0, 1.0]))]))
     fine: list[FloatArray] = []
     for basis, unit, last in zip(_powers(np.arange(parts) / parts).swapaxes(0, 1), units, z, strict=True):
         inner = np.einsum("ue,eNi->Nui", basis @ coefficients, ends) / unit

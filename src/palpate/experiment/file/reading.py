@@ -326,6 +326,12 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
     mechanism is.
     """
     mechanism = model.mechanism
+    if config.method == "joint" and isinstance(config.filtering, schema.PublishedPart):
+        yield "method", "a joint estimate has no published filters", "leave filtering out, or write method: balance"
+    if config.method == "joint" and config.procedure == "two-step":
+        yield "procedure", "a joint estimate has one step", "leave it out, or write method: balance"
+    if config.method == "joint" and config.robust:
+        yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
     if config.known_mass is None and config.rows == "moments":
         wrong = "this key is missing: the moments alone hardly determine the mass"
         yield "known_mass", wrong, "weigh the object, for example {value: 45 kg, of: whole}"

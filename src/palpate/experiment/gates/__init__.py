@@ -48,6 +48,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (numbers.scale, "any"),
     (numbers.fixed, "any"),
     (numbers.untried, "any"),
+    (numbers.contradicted, "any"),
     (numbers.leaning_on_prior, "any"),
     (numbers.damping, "any"),
     (numbers.shapes, "any"),

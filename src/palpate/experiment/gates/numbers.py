@@ -36,6 +36,17 @@ OTHER_WAY_SHARE = 0.1
 """Less of the way than this share back: moved in one direction only."""
 LEAST_WAY = 5.0
 """Steps: less way in a zone is an accident (an overshoot, a tremor), no test of it."""
+OFF_STDS = 4.0
+"""By so many standard deviations data may want something elsewhere before that is a contradiction."""
+KNOWN_SO_WELL = {
+    "closed": "where it is closed",
+    "travel": "how far it travels",
+    "hinge": "where its hinge is",
+    "sensor_rotation": "how the load cell is turned",
+    "zero": "the load cell's zero",
+    "tilt": "the vertical",
+}
+"""What a joint estimate moves, in words."""
 GUESSED_RATE = "the rate of the recording is a guess"
 SAME = 1e-6
 """Columns whose directions differ by less are one."""
@@ -223,6 +234,16 @@ def scale(case: Case) -> Iterator[Finding]:
             )
             remedy = "check calibration, unit and gain of the force or torque"
             yield Finding("scale", evidence, name, remedy, Severity.FATAL)
+
+
+def contradicted(case: Case) -> Iterator[Finding]:
+    """What a joint estimate wants elsewhere than it is known to be."""
+    off = () if case.fit.together is None else case.fit.together.off
+    for name, words in KNOWN_SO_WELL.items():
+        by = max((abs(x) for n, x in off if n == name), default=0.0)
+        if by > OFF_STDS:
+            evidence = f"the data contradict {words} by {by:.1f} standard deviations of how well it is known"
+            yield Finding("geometry", evidence, remedy="check what is stated, or write method: balance")
 
 
 def untried(case: Case) -> Iterator[Finding]:

@@ -58,7 +58,9 @@ class Body:
     placed: Cloud
     """The cloud with markers that only its reference shows, as they sat when the frames were measured."""
     reference: str
-    """Where the cloud comes from: static, still or mean."""
+    """Where the cloud comes from: static, still or mean, and ..."""
+    averaged: int
+    """... of how many frames it is the mean."""
     raw: clouds.BodyFit
     """The alignment of the markers as stored, faults included: what the paper calls the marker error."""
     checked: Checked
@@ -85,7 +87,7 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     recording = recordings.load_part(experiment, "recordings.mocap", config.recordings.mocap)
     with experiment.at("markers.body"):
         markers, rows = on_even_frames(upright(clouds.markers_of(recording, part.body or None), part.up))
-    whole, reference = _cloud(experiment, markers)
+    whole, reference, averaged = _cloud(experiment, markers)
     cloud = whole.select([name for name in markers.names if name in whole.names])
     if len(cloud.names) < 3:
         raise experiment.problem("markers.body", f"the reference cloud has only {', '.join(cloud.names)} of them")
@@ -102,7 +104,8 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     for i, name in enumerate(part.feet):
         with experiment.at(f"markers.feet.{i}"):
             placed.select([name])
-    return replace(body, placed=placed, rows=rows, frames=placed_frames, feet=placed.select(part.feet).points)
+    feet = placed.select(part.feet).points
+    return replace(body, placed=placed, averaged=averaged, rows=rows, frames=placed_frames, feet=feet)
 
 
 def align_body(
@@ -118,6 +121,7 @@ def align_body(
         cloud=cloud,
         placed=cloud,
         reference=reference,
+        averaged=len(markers.times_s),
         raw=clouds.fit_body(markers, cloud),
         checked=checked,
         filled=filled,
@@ -154,8 +158,8 @@ def on_even_frames(markers: Markers) -> tuple[Markers, NDArray[np.intp]]:
     return Markers(markers.names, even.times_s, points), even.rows
 
 
-def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud, str]:
-    """The reference cloud with all that it can place, also markers that are not on the body."""
+def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud, str, int]:
+    """The reference cloud with all that it can place, also markers that are not on the body; its kind and frames."""
     part, static = experiment.config.markers, experiment.config.recordings.static
     kind = part.reference or ("static" if static is not None else "still" if part.still is not None else "mean")
     with experiment.at("markers.reference", kind=DataProblem):
@@ -163,10 +167,12 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
             if static is None:
                 raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
             at_rest = upright(clouds.markers_of(recordings.load_part(experiment, "recordings.static", static)), part.up)
-            return clouds.completed(clouds.static_cloud(at_rest), markers), kind
+            return clouds.completed(clouds.static_cloud(at_rest), markers), kind, len(at_rest.times_s)
         if kind == "still":
-            return clouds.still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
-        return mean_cloud(markers), kind
+            start, end = clouds.stillest(markers) if part.still is None else (part.still[0], part.still[1])
+            between = (markers.times_s >= start) & (markers.times_s < end)
+            return clouds.still_cloud(markers, (start, end)), kind, max(1, int(between.sum()))
+        return mean_cloud(markers), kind, len(markers.times_s)
 
 
 def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
@@ -452,3 +458,15 @@ def hinge_of(markers: MarkersPart, body: Body) -> frames.HingeAxis:
     middle = body.cloud.points.mean(axis=0)
     slow = frames.pose_std(body.cloud.points, body.fit.mean_error_m, at=middle)
     return frames.hinge_from_motion(body.poses, near=middle, towards=towards, points=points, slow=slow)
+
+
+def axis_std(hinge: frames.HingeAxis, body: Body) -> float:
+    """How well the direction of a hinge is known, rad: markers along it are glued by eye, and its motion shows that."""
+    if np.isfinite(hinge.direction_std_rad):
+        return hinge.direction_std_rad
+    try:
+        moved = frames.hinge_from_motion(body.poses, near=body.cloud.points.mean(axis=0))
+    except DataProblem:  # it hardly turns: nothing shows it
+        return 0.0
+    apart = float(np.linalg.norm(np.cross(hinge.T_body_hinge[:3, 2], moved.T_body_hinge[:3, 2])))
+    return float(np.hypot(apart, np.nan_to_num(moved.direction_std_rad)))

@@ -199,6 +199,8 @@ class Inputs:
     """How well it is known where the main coordinate is zero, rad or m."""
     hinge_std_m: float = 0.0
     """How well the place of a hinge is known, in each direction across it."""
+    axis_std_rad: float = 0.0
+    """How well its direction is known, about each direction across it."""
     travel_std: float = 0.0
     """How far markers of which single ones are off may take the main coordinate too far, rad or m; 0 where their noise
     hides it."""

@@ -23,7 +23,7 @@ from palpate.identify.solution import drawn_values
 from palpate.model import Model
 from palpate.motion.clock import resample
 from palpate.motion.trajectory import Instrument, Path, States, Trajectory, between
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, triangular
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, symmetric_inverse, triangular
 from palpate.physics.motion import Motion
 
 STEPS = (1e-6, 1e-5, 1e-4)
@@ -36,10 +36,15 @@ balance's fit) may move.
 """
 TOLD_BEFORE = ("clock", "drift")
 """Variations that these very data told; the others are known from elsewhere."""
+DOUBTED = 0.3
+"""Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
+real object keeps to."""
 TURN = 3
 """Samples that count as resting where it only turns round."""
 FINE, REACH = 10, 40
 """Instants a sample at which columns are computed before they are low-passed, and samples that a low-pass may reach."""
+FASTER = 1.5
+"""Rate of a load cell over the reference's, from which it was low-passed."""
 LEAST = 1e-4
 """Noise of a row, at least, over what it shows."""
 
@@ -101,6 +106,8 @@ class _LoadCells:
 
         Friction changes its side in no time; what is left of such a step below half the rate rings before and after.
         """
+        if rate_hz(self.inputs.sensors[0].wrench.times_s) < FASTER * self.inputs.rate_hz:  # as sampled: no low-pass
+            return _rows(self._balance([x[here] for x in z], here, model))[..., :-1]
         around = slice(max(0, here.start - REACH), min(len(z[0]), here.stop + REACH))
         t, part = self.inputs.times_s[around], [x[around] for x in z]
         fine_s, fine = between(t, part, FINE)
@@ -154,15 +161,15 @@ def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
         before: tuple[Instrument, ...] = (*smoothed.trajectory.instruments, cells)
         trajectory, begin = replace(smoothed.trajectory, instruments=before), _begin(smoothed.path, cells, fit)
     path = trajectory.solve(begin)
-    first = len(path.constants) - len(cells.start)
-    p, shapes, off = cells.split(path.constants[first:])
-    train, believed = _compressed(cells.model(shapes), trajectory, path, slice(first, first + len(p)))
+    p, shapes, off = cells.split(path.constants[-len(cells.start) :])
+    beside = _beside(trajectory, path, cells)
+    train = _compressed(cells.model(shapes), beside, cells.measured, inputs.rate_hz)
     inputs = inputs.with_model(train.model)
     solution = solve_with(inputs, train, damping=fit.solution.damping, start=fit.solution.theta)
     names = [v.name for v in variations]
     together = Together(path.sigma[-len(cells.noise) :], tuple(zip(names, off.tolist(), strict=True)))
     fit = replace(fit, inputs=inputs, solution=solution, together=together, shaped=_moved(fit.shaped, cells, shapes))
-    return replace(fit, solution=widened(fit, _squares(fit, cells, believed)))
+    return replace(fit, solution=widened(fit, _squares(fit, cells, beside)))
 
 
 def _load_cells(fit: Fit, variations: Sequence[Variation]) -> _LoadCells:
@@ -208,28 +215,55 @@ def _begin(path: Path, cells: _LoadCells, fit: Fit) -> Path:
     )
 
 
-def _compressed(model: Model, trajectory: Trajectory, path: Path, kept: slice) -> tuple[Compressed, FloatArray]:
-    """The rows that are left for the parameters, in pieces, and those of what is believed of the rest."""
-    p, used = path.constants[kept], np.isfinite(trajectory.instruments[-1].measured).all(axis=1)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    """What is left for the parameters once all that stands beside them is fitted too."""
+
+    rows: FloatArray
+    """(samples, rows, parameters + 1): columns, and y; each over its noise."""
+    believed: FloatArray
+    """(beliefs, parameters + 1): the same of what is believed of the rest, each with a standard deviation of one."""
+    slopes: FloatArray
+    """(parameters, variations): how the parameters follow a variation that the data are not asked about."""
+
+
+def _beside(trajectory: Trajectory, path: Path, cells: _LoadCells) -> _Beside:
+    kept = slice(len(path.constants) - len(cells.start), len(path.constants))
     rows, believed = trajectory.eliminated(path, kept)
+    constants, flat = path.constants[kept], np.concatenate([rows.reshape(-1, rows.shape[2]), believed])
+    count, inner = len(cells.split(constants)[0]), flat[:, :-1].T @ flat[:, :-1]
+    p, z = slice(0, count), slice(count, len(constants))
+    inner[z, z] += np.diag(cells.prior[z] ** -2.0)
+    follow = -symmetric_inverse(inner[z, z]) @ inner[z, p]
+    onto = np.concatenate([np.eye(count), follow])
+    own = np.column_stack([follow, (cells.start - constants)[z]]) / cells.prior[z, None]
+    believed = np.concatenate([np.column_stack([believed[:, :-1] @ onto, believed[:, -1]]), own])
+    rows = np.concatenate([rows[..., :-1] @ onto, rows[..., -1:]], axis=2)
     for each in (rows, believed):
-        each[..., -1] += each[..., :-1] @ p
-    count = len(p) + 1
-    # pieces with equally many samples at which the balance holds; what lies between goes along
-    each = max(int(SHORTEST_PIECE_S * rate_hz(trajectory.times_s)), -(-int(used.sum()) // PIECES), 1)
+        each[..., -1] += each[..., :-1] @ constants[p]
+    slopes: list[FloatArray] = []
+    for k in range(len(constants) - cells.variations.shape[2], len(constants)):
+        others = np.delete(np.arange(len(constants)), k)
+        slopes.append(-(symmetric_inverse(inner[np.ix_(others, others)]) @ inner[others, k])[p])
+    return _Beside(rows, believed, np.array(slopes).reshape(-1, count).T)
+
+
+def _compressed(model: Model, beside: _Beside, measured: FloatArray, rate_hz: float) -> Compressed:
+    """In pieces with equally many samples at which the balance holds; what lies between goes along."""
+    used, count = np.isfinite(measured).all(axis=1), beside.rows.shape[2]
+    each = max(int(SHORTEST_PIECE_S * rate_hz), -(-int(used.sum()) // PIECES), 1)
     ends = np.flatnonzero(used)[each::each]
-    parts = [x.reshape(-1, count) for x in np.split(rows, ends)]
-    parts[-1] = np.concatenate([parts[-1], believed])
-    n = len(parts)
+    parts = [x.reshape(-1, count) for x in np.split(beside.rows, ends)]
+    parts[-1] = np.concatenate([parts[-1], beside.believed])
     return Compressed(
         model=replace(model, values={}),
         roots=np.array([triangular(x) for x in parts])[:, None],
         lift=np.eye(count)[None],
         samples=np.array([x.sum() for x in np.split(used, ends)]),
-        low=np.zeros((n, 1)),
-        high=np.ones((n, 1)),
+        low=np.zeros((len(parts), 1)),
+        high=np.ones((len(parts), 1)),
         weights=np.ones(1),
-    ), believed[:, :-1]
+    )
 
 
 def _moved(shaped: Shaped | None, cells: _LoadCells, shapes: FloatArray) -> Shaped | None:
@@ -246,16 +280,17 @@ def _moved(shaped: Shaped | None, cells: _LoadCells, shapes: FloatArray) -> Shap
     )
 
 
-def _squares(fit: Fit, cells: _LoadCells, believed: FloatArray) -> dict[str, float]:
+def _squares(fit: Fit, cells: _LoadCells, beside: _Beside) -> dict[str, float]:
     """Estimate -> variance from what is only believed: each of its rows has a standard deviation of one.
 
-    To it comes that of shapes which the data do not tell.
+    To it comes that of shapes which the data do not tell, and of geometry that they seem to tell better than `DOUBTED`.
     """
-    solution, shaped = fit.solution, fit.shaped
+    solution, shaped, off = fit.solution, fit.shaped, () if fit.together is None else fit.together.off
     map_, theta = solution.problem.map_, solution.theta
     P, T = map_.jacobian(theta), solution.uncertainty.whiten
-    moves = P @ T @ (T.T @ (P.T @ believed.T))
-    here = drawn_values(map_, solution.p)
+    known = np.array([name not in TOLD_BEFORE for name, _ in off], dtype=bool)
+    believed = P @ T @ (T.T @ (P.T @ beside.believed[:, :-1].T))
+    moves, here = np.hstack([believed, DOUBTED * beside.slopes[:, known]]), drawn_values(map_, solution.p)
     total = np.sum([(drawn_values(map_, solution.p + m) - here) ** 2 for m in moves.T], axis=0)
     if shaped is not None:
         held = [i for i, name in enumerate(shaped.names) if name not in {p.name for p in cells.shapes}]

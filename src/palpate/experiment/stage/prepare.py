@@ -21,6 +21,7 @@ from palpate.experiment.stage import recordings
 from palpate.experiment.stage.capture import (
     Body,
     CapturedMotion,
+    axis_std,
     capture,
     joint_of,
     stated_clock,
@@ -144,7 +145,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     findings += handles.findings
     segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
-    closed_std = hinge_std_m = 0.0
+    closed_std = hinge_std_m = axis_std_rad = 0.0
     if model.mechanism.wheel is not None:
         ground = ground_of(captured, model.mechanism, segments, static)
         poses, T_cloud_body = ground.poses, body.frames["axle"]
@@ -155,7 +156,9 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
         position = model.mechanism.coordinates_of(poses)[:, 0]
         findings += check_joint(joint, body.poses)
-        hinge_std_m = 0.0 if joint.hinge is None else float(np.nan_to_num(joint.hinge.point_std_m)) / 2**0.5
+        if joint.hinge is not None:
+            hinge_std_m = float(np.nan_to_num(joint.hinge.point_std_m)) / 2**0.5
+            axis_std_rad = axis_std(joint.hinge, body) / 2**0.5
         shut, closed_std = _zero_position(experiment, captured, joint, model, position, segments, findings)
         position = position - shut
         model = replace(model, mechanism=model.mechanism.with_zero_at(-shut))
@@ -200,6 +203,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         travel_std=travel_std,
         tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
         hinge_std_m=hinge_std_m,
+        axis_std_rad=axis_std_rad,
         closed_std=closed_std,
         at_contact=at_contact,
     ).with_zero(zero)
@@ -500,7 +504,7 @@ def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
     part: Any = getattr(experiment.config.markers, name)
     # noise alone; what does not average out is declared as sensor_rotation
-    std = body.checked.scale.noise_m / np.sqrt(len(body.markers.times_s))
+    std = body.checked.scale.noise_m / np.sqrt(body.averaged)
     corners = body.placed.points[[marker_index(body.placed.names, marker) for marker in part.markers]]
     offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
 

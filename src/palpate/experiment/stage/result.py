@@ -173,6 +173,8 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "damping_changes": damping_changes(fit),
         "factor": config.factor,
         "procedure": config.procedure,
+        "method": config.method,
+        "joint": _together(fit),
         "rows": config.rows,
         "weakest_direction": None if weak is None or hidden else asdict(weak),
         "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
@@ -193,6 +195,17 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         | {"derivatives": {"window_s": f.window_s, "order": f.order}, "low_pass_hz": f.bandwidth_hz},
     }
     return Result(data, model, solution, findings, picture(prepared, fit, case.replay), prepared.handles)
+
+
+def _together(fit: Fit) -> dict[str, Any] | None:
+    """Noise of the measured rows, and by how many standard deviations the data want what was known only so well."""
+    if fit.together is None:
+        return None
+    rows = zip(fit.inputs.mechanism.rows, fit.together.noise.tolist(), strict=True)
+    return {
+        "noise": {row.name: {"value": std, "unit": row.unit} for row, std in rows},
+        "off": [{"name": name, "standard_deviations": by} for name, by in fit.together.off],
+    }
 
 
 def _model_of(config: Any) -> str:

@@ -60,10 +60,12 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
     for i, sensor in enumerate(inputs.sensors):
         for turn in sensor.turn_root.T:
             yield Variation("sensor_rotation", _with_sensor(inputs, i, _turned(sensor.T_body_sensor, turn)))
-    for axis in UNIT_AXES[:2] if inputs.hinge_std_m > 0 else ():  # across z, about which it turns
-        poses = [_shifted(s.T_body_sensor, inputs.hinge_std_m * axis) for s in inputs.sensors]
-        sensors = (replace(s, T_body_sensor=T) for s, T in zip(inputs.sensors, poses, strict=True))
-        yield Variation("hinge", replace(inputs, sensors=tuple(sensors)))
+    for axis in UNIT_AXES[:2]:  # across z, about which it turns
+        shift, turn = transform(np.eye(3), inputs.hinge_std_m * axis), exp_rotation(inputs.axis_std_rad * axis)
+        for std, T in ((inputs.hinge_std_m, shift), (inputs.axis_std_rad, transform(turn, np.zeros(3)))):
+            sensors = (replace(s, T_body_sensor=T @ s.T_body_sensor) for s in inputs.sensors)
+            if std > 0:
+                yield Variation("hinge", replace(inputs, sensors=tuple(sensors)))
     if inputs.travel_std > 0:
         farther = 1 + inputs.travel_std / float(np.ptp(inputs.seen_position))
         yield Variation("travel", inputs.with_positions(inputs.q * farther))
@@ -285,8 +287,9 @@ def _felt_zero(fit: Fit) -> dict[str, float]:
 
 
 def _base(fit: Fit) -> Solution:
-    """What others are compared with: fitted as they are, without robust weights and with the motion's noise."""
-    return fit.solution if fit.noise is None and not fit.plan.robust else fit.again(fit.inputs)[1]
+    """What others are compared with: fitted as they are, from the balance alone, unweighted, the motion's noise in."""
+    as_others = fit.noise is None and not fit.plan.robust and fit.together is None
+    return fit.solution if as_others else fit.again(fit.inputs)[1]
 
 
 def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
