@@ -15,6 +15,7 @@ import numpy as np
 
 from palpate.experiment.stage.fit import Fit, Together, solve_with, widened
 from palpate.experiment.stage.inputs import RINGS, Inputs, body_wrench, position_noise, zeros_of
+from palpate.experiment.stage.lack import white_noise
 from palpate.experiment.stage.variations import Variation, estimated
 from palpate.identify import Compressed, build_balance
 from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance
@@ -161,7 +162,7 @@ def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
         before: tuple[Instrument, ...] = (*smoothed.trajectory.instruments, cells)
         trajectory, begin = replace(smoothed.trajectory, instruments=before), _begin(smoothed.path, cells, fit)
     path = trajectory.solve(begin)
-    p, shapes, off = cells.split(path.constants[-len(cells.start) :])
+    _, shapes, off = cells.split(path.constants[-len(cells.start) :])
     beside = _beside(trajectory, path, cells)
     train = _compressed(cells.model(shapes), beside, cells.measured, inputs.rate_hz)
     inputs = inputs.with_model(train.model)
@@ -190,10 +191,20 @@ def _load_cells(fit: Fit, variations: Sequence[Variation]) -> _LoadCells:
         shapes=free,
         measured=np.where(used[:, None], np.zeros_like(left.T), np.nan),
         variations=np.nan_to_num(np.array(changes).reshape(-1, *left.shape)).transpose(2, 1, 0),
-        noise=np.maximum(LEAST * np.nanstd(_rows(everywhere)[..., -1], axis=0), 1e-9),
+        noise=np.maximum(_noise(fit), LEAST * np.nanstd(_rows(everywhere)[..., -1], axis=0) + 1e-9),
         start=np.concatenate([fit.p, [p.value for p in free], np.zeros(len(held))]),
         prior=np.concatenate([FREE * own, SHAPES_FREE * stds, held]),
     )
+
+
+def _noise(fit: Fit) -> FloatArray:
+    """(rows,): what the white noise of the load cells is in the measured rows at the reference's rate, N and N m."""
+    inputs, rng = fit.inputs, np.random.default_rng(0)
+    wrench = np.zeros((len(inputs.times_s), 6))
+    for sensor in inputs.sensors:
+        share = min(1.0, inputs.rate_hz / rate_hz(sensor.wrench.times_s))
+        wrench += sensor.to_body(rng.normal(size=wrench.shape) * white_noise(sensor.wrench) * share**0.5)
+    return np.nanstd(_rows(replace(fit.balance, wrench=wrench, used=None))[..., -1], axis=0)
 
 
 def _near_rest(resting: BoolArray) -> BoolArray:

@@ -198,7 +198,7 @@ def _noisy(fit: Fit) -> Fit:
 
     def louder(even: Even) -> Even:
         x = rng.normal(size=even.x.shape)
-        x *= _white(even)
+        x *= white_noise(even)
         x += even.x
         return replace(even, x=x)
 
@@ -214,7 +214,7 @@ def _noisy(fit: Fit) -> Fit:
     return replace(fit, inputs=noisy if inputs.imu is None else inputs, moved=moved, balance=balance)
 
 
-def _white(even: Even) -> FloatArray:
+def white_noise(even: Even) -> FloatArray:
     """(channels,): standard deviation of the white noise. Hum and vibration would look like more of it: above all
     motion the median of the spectrum counts, unless the rate leaves nothing there.
     """
