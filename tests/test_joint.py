@@ -1,0 +1,122 @@
+"""Motion, parameters, clock and geometry together: the same as one dense least squares, and sharper than apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline, make_interp_spline
+
+from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.motion.trajectory import Path as Path_
+from palpate.motion.trajectory import States, Trajectory, between
+from tests.oracles import doors_of_other_make as doors
+from tests.oracles import gates_of_other_make as gates
+from tests.oracles import wheelbarrows_of_other_make as barrows
+
+Array = NDArray[np.float64]
+Written = Callable[..., tuple[Path, dict[str, float]]]
+
+
+def test_between_samples_the_motion_is_the_same_spline() -> None:
+    t = np.arange(60) / 50
+    spline = make_interp_spline(t, np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0), k=5)
+    fine_s, fine = between(t, [spline(t, nu=d) for d in range(3)], 7)
+    inside = (fine_s > t[5]) & (fine_s < t[-6])  # farther out SciPy has no knots at some samples
+    for d, x in enumerate(fine):
+        expected = spline(fine_s, nu=d)
+        assert x[inside] == pytest.approx(expected[inside], abs=1e-9 * float(np.abs(expected).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class Pushed:
+    """A force y = p0 q'' + p1 q' + p2 q on a mass with damper and spring, linear in p and in the motion."""
+
+    measured: Array
+    noise: Array
+    start: Array
+    prior: Array
+    alike: tuple[int, ...] = (1,)
+
+    def shown(self, z: States, constants: Array) -> Array:
+        return np.stack(z[::-1], axis=2)[:, 0] @ constants[:, None]
+
+    def rows(self, z: States, constants: Array, here: slice) -> tuple[Array, Array]:
+        Y = np.stack(z[::-1], axis=2)[here]
+        return np.broadcast_to(constants[::-1], (len(Y), 1, 1, 3)).copy(), Y
+
+
+def dense(t: Array, seen: Array, y: Array, path: Path_) -> tuple[Array, Array]:
+    """Constants and their covariance by Gauss-Newton over all coefficients of SciPy's B-splines and the constants."""
+    n, step = len(t), t[1] - t[0]
+    spline = BSpline.basis_element(np.arange(-3, 4) * step, extrapolate=False)
+    B = [np.nan_to_num([spline(t - (i - 2) * step, nu=d) for i in range(n + 4)]).T for d in range(3)]
+    c, x, (of_q, of_y) = path.coefficients[:, 0].copy(), path.constants.copy(), (path.counts / path.sigma).T[:, :, None]
+    rough = np.diff(np.eye(n + 4), n=4, axis=0) / 4 / path.sigma[0]
+    covariance = np.zeros((3, 3))
+    for _ in range(30):
+        Y = np.stack([b @ c for b in B[::-1]], axis=1)
+        motion = [B[0] * of_q, (x[0] * B[2] + x[1] * B[1] + x[2] * B[0]) * of_y, rough]
+        J = np.hstack([np.vstack(motion), np.vstack([np.zeros((n, 3)), Y * of_y, np.zeros((n, 3))])])
+        left = np.concatenate([(seen - B[0] @ c) * of_q[:, 0], (y - Y @ x) * of_y[:, 0], -rough @ c])
+        move, *_ = np.linalg.lstsq(J, left, rcond=None)
+        c, x, covariance = c + move[:-3], x + move[-3:], np.linalg.inv(J.T @ J)[-3:, -3:]
+    return x, covariance
+
+
+def test_everything_together_is_one_least_squares() -> None:
+    rng, n, p = np.random.default_rng(3), 80, np.array([2.0, 3.0, 40.0])
+    t, w = np.arange(n) / 50, 2 * np.pi * np.array([0.7, 2.3])
+    q = [np.sum([0.3, 0.05] * w**d * np.sin(np.outer(t, w) + d * np.pi / 2), axis=1) for d in range(3)]
+    seen = q[0] + 1e-3 * rng.normal(size=n)
+    y = np.stack(q[::-1], axis=1) @ p + 0.05 * rng.normal(size=n)
+    cell = Pushed(y[:, None], np.array([0.05]), p * [1.1, 0.8, 1.05], np.full(3, 1e3))
+    trajectory = Trajectory(t, seen[:, None], np.array([1e-3]), (cell,))
+    path = trajectory.solve()
+    rows, believed = trajectory.eliminated(path, slice(0, 3))
+    assert believed.shape == (0, 4)
+    flat = rows.reshape(-1, 4)
+    step, *_ = np.linalg.lstsq(flat[:, :3], flat[:, 3], rcond=None)
+    expected, covariance = dense(t, seen, y, path)
+    std = np.sqrt(np.diag(covariance))
+    assert (np.abs(path.constants + step - expected) < 0.05 * std).all()
+    assert np.sqrt(np.diag(np.linalg.inv(flat[:, :3].T @ flat[:, :3]))) == pytest.approx(std, rel=0.02)
+    assert (np.abs(expected - p) < 4 * std).all()
+
+
+def identified(write: Written, folder: Path, seed: int, method: str) -> tuple[Result, dict[str, float]]:
+    path, truth = write(folder, seed, keys=f"method: {method}\n")
+    return run_experiment(read_experiment(path)), truth
+
+
+def halves(result: Result, truth: dict[str, float]) -> dict[str, float]:
+    """Half widths of the intervals, all of which hold the truth."""
+    intervals = {n: e["ci95"] for n, e in result.data["parameters"].items() if n in truth and e["ci95"] is not None}
+    for name, (low, high) in intervals.items():
+        assert low < truth[name] < high, name
+    return {name: (high - low) / 2 for name, (low, high) in intervals.items()}
+
+
+def test_markers_and_load_cell_tell_more_together(tmp_path: Path) -> None:
+    """A door of other make without an IMU: the load cell is an accelerometer too."""
+    (apart, truth), (joint, _) = (identified(doors.write, tmp_path, 2, method) for method in ("balance", "joint"))
+    assert joint.passed
+    before, after = halves(apart, truth), halves(joint, truth)
+    for name in ("I", "b_v", "b_c", "b_s", "b_l"):
+        assert after[name] < 0.6 * before[name]
+    noise = joint.data["joint"]["noise"]["n_z"]
+    assert noise["unit"] == "N m"
+    assert 0.01 < noise["value"] < 0.1
+    assert {x["name"] for x in joint.data["joint"]["off"]} >= {"clock", "drift", "zero", "hinge", "closed"}
+    assert apart.data["joint"] is None
+
+
+@pytest.mark.parametrize(("write", "seed"), [(gates.write, 1), (barrows.write, 1)])
+def test_it_holds_for_every_object(write: Written, seed: int, tmp_path: Path) -> None:
+    result, truth = identified(write, tmp_path, seed, "joint")
+    assert result.passed
+    assert len(halves(result, truth)) >= 5
