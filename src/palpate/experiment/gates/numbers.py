@@ -238,7 +238,7 @@ def scale(case: Case) -> Iterator[Finding]:
 
 def contradicted(case: Case) -> Iterator[Finding]:
     """What a joint estimate wants elsewhere than it is known to be."""
-    off = () if case.fit.together is None else case.fit.together.off
+    off = () if case.fit.joint is None else case.fit.joint.off
     for name, words in KNOWN_SO_WELL.items():
         by = max((abs(x) for n, x in off if n == name), default=0.0)
         if by > OFF_STDS:

@@ -193,7 +193,7 @@ class QuasiStatic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Together:
+class Joint:
     """What a joint estimate says beside its solution."""
 
     noise: FloatArray
@@ -222,7 +222,7 @@ class Fit:
     spring: QuasiStatic | None
     """Of the first of two steps."""
     prediction: Prediction
-    together: Together | None = None
+    joint: Joint | None = None
     """Where the solution is a joint estimate, which started from this fit's own."""
     sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     """Key of `uncertain` -> parameter -> systematic standard deviation."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from palpate.experiment.stage.fit import Fit, Together, solve_with, widened
+from palpate.experiment.stage.fit import Fit, Joint, solve_with, widened
 from palpate.experiment.stage.inputs import RINGS, Inputs, body_wrench, position_noise, zeros_of
 from palpate.experiment.stage.lack import white_noise
 from palpate.experiment.stage.variations import Variation, estimated
@@ -168,8 +168,8 @@ def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
     inputs = inputs.with_model(train.model)
     solution = solve_with(inputs, train, damping=fit.solution.damping, start=fit.solution.theta)
     names = [v.name for v in variations]
-    together = Together(path.sigma[-len(cells.noise) :], tuple(zip(names, off.tolist(), strict=True)))
-    fit = replace(fit, inputs=inputs, solution=solution, together=together, shaped=_moved(fit.shaped, cells, shapes))
+    beside_p = Joint(path.sigma[-len(cells.noise) :], tuple(zip(names, off.tolist(), strict=True)))
+    fit = replace(fit, inputs=inputs, solution=solution, joint=beside_p, shaped=_moved(fit.shaped, cells, shapes))
     return replace(fit, solution=widened(fit, _squares(fit, cells, beside)))
 
 
@@ -296,7 +296,7 @@ def _squares(fit: Fit, cells: _LoadCells, beside: _Beside) -> dict[str, float]:
 
     To it comes that of shapes which the data do not tell, and of geometry that they seem to tell better than `DOUBTED`.
     """
-    solution, shaped, off = fit.solution, fit.shaped, () if fit.together is None else fit.together.off
+    solution, shaped, off = fit.solution, fit.shaped, () if fit.joint is None else fit.joint.off
     map_, theta = solution.problem.map_, solution.theta
     P, T = map_.jacobian(theta), solution.uncertainty.whiten
     known = np.array([name not in TOLD_BEFORE for name, _ in off], dtype=bool)

@@ -174,7 +174,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "factor": config.factor,
         "procedure": config.procedure,
         "method": config.method,
-        "joint": _together(fit),
+        "joint": _joint(fit),
         "rows": config.rows,
         "weakest_direction": None if weak is None or hidden else asdict(weak),
         "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
@@ -197,14 +197,14 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
     return Result(data, model, solution, findings, picture(prepared, fit, case.replay), prepared.handles)
 
 
-def _together(fit: Fit) -> dict[str, Any] | None:
+def _joint(fit: Fit) -> dict[str, Any] | None:
     """Noise of the measured rows, and by how many standard deviations the data want what was known only so well."""
-    if fit.together is None:
+    if fit.joint is None:
         return None
-    rows = zip(fit.inputs.mechanism.rows, fit.together.noise.tolist(), strict=True)
+    rows = zip(fit.inputs.mechanism.rows, fit.joint.noise.tolist(), strict=True)
     return {
         "noise": {row.name: {"value": std, "unit": row.unit} for row, std in rows},
-        "off": [{"name": name, "standard_deviations": by} for name, by in fit.together.off],
+        "off": [{"name": name, "standard_deviations": by} for name, by in fit.joint.off],
     }
 
 

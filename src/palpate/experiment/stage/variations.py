@@ -288,7 +288,7 @@ def _felt_zero(fit: Fit) -> dict[str, float]:
 
 def _base(fit: Fit) -> Solution:
     """What others are compared with: fitted as they are, from the balance alone, unweighted, the motion's noise in."""
-    as_others = fit.noise is None and not fit.plan.robust and fit.together is None
+    as_others = fit.noise is None and not fit.plan.robust and fit.joint is None
     return fit.solution if as_others else fit.again(fit.inputs)[1]
 
 
