@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import derivatives, doors, energy, handles, misfits, motion, priors, variants, wheelbarrows
+from studies import derivatives, doors, energy, handles, information, misfits, motion, priors, variants, wheelbarrows
 
 STUDIES: dict[str, ModuleType] = {
     "handles": handles,
@@ -19,6 +19,7 @@ STUDIES: dict[str, ModuleType] = {
     "wheelbarrows": wheelbarrows,
     "energy": energy,
     "misfits": misfits,
+    "information": information,
     "priors": priors,
 }
 SEEDS = {
@@ -30,6 +31,7 @@ SEEDS = {
     "wheelbarrows": 30,
     "energy": 100,
     "misfits": 20,
+    "information": 30,
     "priors": 100,
 }
 

@@ -652,9 +652,9 @@ class ExperimentPart(CommonPart):
     method: Literal["balance", "joint"] = key(
         "balance: the motion first, then the parameters from the balance of forces; joint: motion, parameters, clock "
         "and geometry together, each held by how well it is known: sharper, above all without an IMU, and it takes "
-        "what is stated (links, wheel, lengths) at its word",
+        "what is stated (links, lengths) at its word",
         default="balance",
-        only="body",
+        only=("body", "one-freedom"),
     )
     filtering: Filtering = key(
         "how signals are smoothed and differentiated; without a type: parallel",

@@ -1,0 +1,122 @@
+"""How near to what the instruments allow: standard deviations of both methods beside the Cramér-Rao bound.
+
+The bound is the inverse of what is left of the information about the parameters once motion, clocks, zeros, geometry
+and zones of the same recording are estimated too, with the noise that the instruments show.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.run import fit_prepared, prepare_experiment
+from palpate.experiment.stage.joint import joint
+from palpate.experiment.stage.variations import with_estimated
+from palpate.identify import Solution
+from palpate.identify.solution import drawn_values
+from palpate.twin.door import Session, door_twin, write_door_twin
+from studies.running import map_seeds
+from tests.oracles import doors_of_other_make as doors
+from tests.oracles import wheelbarrows_of_other_make as barrows
+
+TITLE = "Information: how near to the Cramér-Rao bound"
+STEP = 1e-6
+Written = tuple[Path, dict[str, float]]
+
+
+def twin(folder: Path, seed: int) -> Written:
+    """A door with an IMU, a minute of motion."""
+    session = Session(still_s=3.5, sweep_s=25.0, blocks=(("train", 30.0), ("test", 15.0)), tail_s=1.0)
+    path = write_door_twin(folder, door_twin(seed, session=session))
+    truth = json.loads((folder / "truth.json").read_text())["parameters"]
+    return path, {name: x["value"] for name, x in truth.items()}
+
+
+OBJECTS: dict[str, Callable[[Path, int], Written]] = {
+    "door with IMU": twin,
+    "door of other make, no IMU": doors.write,
+    "wheelbarrow of other make with IMU": lambda folder, seed: barrows.write(folder, seed, imu=True),
+    "wheelbarrow of other make, no IMU": barrows.write,
+}
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of one object, by the balance and jointly."""
+
+    name: str
+    std: tuple[float, ...]
+    """Over the bound."""
+    inside: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """All objects with one seed; None where one was refused."""
+
+    seed: int
+    objects: dict[str, list[Number] | None]
+
+
+def bounds(solution: Solution) -> np.ndarray:
+    """Standard deviations (estimates,) that no unbiased estimate undercuts."""
+    map_, p, R = solution.problem.map_, solution.p, solution.problem.R[:, :-1]
+    steps = STEP * np.maximum(np.abs(p), 1e-3)
+    moved = [
+        (drawn_values(map_, p + s * e) - drawn_values(map_, p - s * e)) / (2 * s)
+        for s, e in zip(steps, np.eye(len(p)), strict=True)
+    ]
+    return np.asarray(np.sqrt(np.diag(np.array(moved).T @ np.linalg.inv(R.T @ R) @ np.array(moved))))
+
+
+def _numbers(path: Path, truth: dict[str, float]) -> list[Number] | None:
+    experiment = read_experiment(path)
+    try:
+        fit = fit_prepared(experiment, prepare_experiment(experiment))
+        methods = with_estimated(fit).solution, joint(fit).solution
+    except PalpateError:
+        return None
+    numbers: list[Number] = []
+    for name, bound in zip((e.name for e in methods[1].estimates), bounds(methods[1]).tolist(), strict=True):
+        intervals = [ci95 for solution in methods if (ci95 := solution[name].ci95) is not None]
+        if name in truth and len(intervals) == len(methods):
+            stds = tuple((high - low) / 2 / 1.96 / bound for low, high in intervals)
+            numbers.append(Number(name, stds, tuple(low <= truth[name] <= high for low, high in intervals)))
+    return numbers
+
+
+def run_one(seed: int) -> Run:
+    objects: dict[str, list[Number] | None] = {}
+    for name, write in OBJECTS.items():
+        with TemporaryDirectory() as folder:
+            objects[name] = _numbers(*write(Path(folder), seed))
+    return Run(seed, objects)
+
+
+def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
+    return map_seeds(run_one, seeds, workers)
+
+
+def table(runs: Sequence[Run]) -> str:
+    lines = [
+        "Standard deviations of a total interval over the bound, median and largest; and how often it holds the truth.",
+        "",
+        "| object | number | balance | joint | inside, balance | inside, joint |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in OBJECTS:
+        known = [o for r in runs if (o := r.objects[name]) is not None]
+        for number in dict.fromkeys(x.name for o in known for x in o):
+            xs = [x for o in known for x in o if x.name == number]
+            ratios = [f"{np.median([x.std[i] for x in xs]):.1f}, {max(x.std[i] for x in xs):.1f}" for i in (0, 1)]
+            inside = [f"{sum(x.inside[i] for x in xs)} of {len(xs)}" for i in (0, 1)]
+            lines.append(f"| {name} | {number} | {' | '.join([*ratios, *inside])} |")
+    lost = sum(o is None for r in runs for o in r.objects.values())
+    return "\n".join([*lines, "", f"{len(runs)} seeds, {lost} recordings refused."])
