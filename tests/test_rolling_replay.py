@@ -176,15 +176,15 @@ def test_what_the_result_and_the_figures_get(fit: Fit, played: Replay) -> None:
     assert entry["windows"] == len(entry["each"]) == 7
     pooled = math.sqrt(np.mean([w["rms"] ** 2 for w in entry["each"]]))
     assert entry["rms"] == pytest.approx(pooled)
-    assert len(played.scored) == 7
+    assert len(played.windows) == 7
     units = [("x", "m"), ("y", "m"), ("yaw", "rad"), ("camber", "rad"), ("pitch", "rad")]
-    for window in played.scored:
+    for window in played.windows:
         assert [(c.name, c.unit) for c in window.tracks] == units
     nothing = _played(fit, [(35.0, 35.2)])
     entry = replay_entry(nothing)
     assert entry is not None
     assert entry["rms"] is None
-    assert nothing.scored == ()
+    assert nothing.windows == ()
 
 
 # --- in somebody's hands ----------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_a_replay_is_judged_in_metres() -> None:
     played = replay(model, times, wrench, states)
     assert (played.unit, played.window_s, played.least_travel) == ("m", 10.0, 0.15)
     assert [(t.name, t.unit) for t in played.windows[0].tracks] == [("position", "m")]
-    assert len(played.scored) == 2
+    assert len(played.windows) == 2
     assert played.rms < 2e-3
     assert played.errors == {"position": (pytest.approx(played.rms), "m")}
     heavy = model.with_values(model.p * np.array([1.5, *[1.0] * (len(model.p) - 1)]))

@@ -83,7 +83,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """All windows, and those that count (at least `least_travel`)."""
+    """The windows that count: those that travel at least `least_travel`."""
 
     windows: tuple[Window, ...]
     unit: str
@@ -92,19 +92,14 @@ class Replay:
     least_travel: float
 
     @property
-    def scored(self) -> tuple[Window, ...]:
-        """The windows that travel far enough to count."""
-        return tuple(w for w in self.windows if w.travel >= self.least_travel)
-
-    @property
     def rms(self) -> float:
-        """Over all samples of the windows that count, which have the same length; NaN if there are none."""
-        return rms(np.array([w.rms for w in self.scored])) if self.scored else math.nan
+        """Over all samples of the windows, which have the same length; NaN if there are none."""
+        return rms(np.array([w.rms for w in self.windows])) if self.windows else math.nan
 
     @property
     def errors(self) -> dict[str, tuple[float, str]]:
         """The RMS and unit of every position, by its name in the state; empty if no window counts."""
-        tracks = zip(*(w.tracks for w in self.scored), strict=True)
+        tracks = zip(*(w.tracks for w in self.windows), strict=True)
         return {t[0].name: (rms(np.array([x.rms for x in t])), t[0].unit) for t in tracks}
 
 
@@ -124,7 +119,7 @@ def replay(
     `states` (samples, len(state)) as the mechanism names them, measured. NaN is what is not known: a window has none.
     Between samples the wrench is linear. The step is the longest up to `dt` that divides the period of the samples;
     positions and speeds are staggered by half of it (`half_step_back`), so that what shows is the model's error, not
-    the step's. A window counts if it travels at least `least_travel` (rad, or m where nothing turns).
+    the step's. A window counts, and is played, if it travels at least `least_travel` (rad, or m where nothing turns).
 
     Without these options, an object with a main coordinate is replayed in windows of 10 s that travel 40 deg or 15 cm;
     one that nobody holds falls: windows of 0.5 s, and all of them count.
@@ -153,7 +148,9 @@ def replay(
     steps = max(1, math.ceil(period / dt - 1e-6))
     stepper = Stepper(model, period / steps)
     known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(states).all(axis=1)
+    judged = [i for i, its in enumerate(units) if its == unit]
     pieces = _cut(times_s, known, period, max(1, round(window_s / period)))
+    pieces = [p for p in pieces if np.ptp(states[p][:, judged], axis=0).max() >= least_travel]
     begun = [_begun(model, stepper, states[p][0], wrench[p][0], period / steps) for p in pieces]
     ways = [(p, start) for p, start in zip(pieces, begun, strict=True) if start is not None]
     paths = _stepped(model, stepper, [(start, wrench[p]) for p, start in ways], steps, period / steps)

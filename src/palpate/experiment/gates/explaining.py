@@ -327,12 +327,12 @@ def replayed(case: Case) -> Iterator[Finding]:
     """A replay that went elsewhere, or that there is none."""
     if case.replay is None:
         return
-    if not case.replay.scored:
+    if not case.replay.windows:
         travel = case.shown(case.replay.least_travel, ".0f")
         evidence = f"there is no replay: no uninterrupted ten seconds in which the object travels {travel}"
         yield Finding("replay", evidence)
         return
-    windows, least = case.replay.scored, ASTRAY * case.fit.inputs.step
+    windows, least = case.replay.windows, ASTRAY * case.fit.inputs.step
     errors = np.array([w.rms for w in windows])
     if errors.max() < least:
         return

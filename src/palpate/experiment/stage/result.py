@@ -490,10 +490,10 @@ def replay_entry(replay: Replay | None) -> dict[str, Any] | None:
         "rms": finite(replay.rms),
         "unit": replay.unit,
         "coordinates": {n: {"value": v, "unit": u} for n, (v, u) in replay.errors.items()},
-        "windows": len(replay.scored),
+        "windows": len(replay.windows),
         "window_s": replay.window_s,
         "least_travel": replay.least_travel,
-        "each": [{"start_s": w.start_s, "rms": w.rms, "travel": w.travel} for w in replay.scored],
+        "each": [{"start_s": w.start_s, "rms": w.rms, "travel": w.travel} for w in replay.windows],
     }
 
 

@@ -140,7 +140,7 @@ def picture(prepared: Prepared, fit: Fit, replay: Replay | None) -> View:
         coordinates=_coordinates(fit),
         series=_series(fit),
         profiles=() if fit.shaped is None else fit.shaped.profiles,
-        replay=() if replay is None else replay.scored,
+        replay=() if replay is None else replay.windows,
         body=None if captured is None else captured.body,
         instruments=prepared.instruments,
         scene=_scene(fit) if captured is None else _capture_scene(captured.body, prepared, fit),
