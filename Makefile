@@ -67,13 +67,14 @@ clean:
 	@$(PYTHON) -m venv .venv || { echo "python3 has no venv: sudo apt-get install python3-venv"; exit 1; }
 	@touch $@
 
+# --no-compile: of ten thousand modules most are never imported, and Python compiles the others when it first needs them.
 .venv/.run: requirements/run.txt pyproject.toml | .venv/.python
 	@echo "Installing what palpate needs into .venv/ ..."
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt
+	@$(PIP) install --no-compile --require-hashes --only-binary :all: -r requirements/run.txt
 	@$(PIP) install --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
 .venv/.dev: requirements/dev.txt .venv/.run
 	@echo "Installing the test tools into .venv/ ..."
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements/dev.txt
+	@$(PIP) install --no-compile --require-hashes --only-binary :all: -r requirements/dev.txt
 	@touch $@

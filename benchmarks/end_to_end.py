@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -216,5 +217,5 @@ def cold_start(rounds: int = 5) -> dict[str, float]:
 
 if __name__ == "__main__":
     chosen = tuple(sys.argv[2:]) or tuple(CASES)
-    for line in (HEADINGS, *rows(chosen, Path(sys.argv[1]))):
+    for line in chain([HEADINGS], rows(chosen, Path(sys.argv[1]))):
         print(" | ".join(line), flush=True)
