@@ -149,8 +149,8 @@ def power_density(x: FloatArray, rate_hz: float, size: int) -> tuple[FloatArray,
     return np.asarray(np.fft.rfftfreq(size, 1 / rate_hz), dtype=float), both
 
 
-_AT_ONCE = 1 << 22
-"""Numbers of which a copy is made: 32 MB."""
+_AT_ONCE = 1 << 18
+"""Numbers of which a copy is made: two megabytes, as much as stays near the processor."""
 
 
 def windowed_sums(x: FloatArray, weights: FloatArray, step: int = 1) -> FloatArray:
@@ -160,27 +160,30 @@ def windowed_sums(x: FloatArray, weights: FloatArray, step: int = 1) -> FloatArr
     products than needed, but BLAS makes them, three times as fast as each window for itself.
     """
     width, count = len(weights), max(0, (x.shape[-1] - len(weights)) // step + 1)
-    if count == 0:
-        return np.zeros((*x.shape[:-1], 0))
-    many = min(16, count)
     # a stretch repeats the samples that it shares with its neighbours: so many of them at once
-    part = 16 * max(1, _AT_ONCE // (max(1, x.size // x.shape[-1]) * (width + 15 * step)))
+    part = 16 * max(1, _AT_ONCE // (max(1, x.size // max(1, x.shape[-1])) * (width + 15 * step)))
     if count > part:
         ends = ((i, min(i + part, count) - 1) for i in range(0, count, part))
         parts = [windowed_sums(x[..., a * step : b * step + width], weights, step) for a, b in ends]
         return np.concatenate(parts, axis=-1)
-    band = np.zeros((width + (many - 1) * step, many))
-    for i in range(many):
-        band[i * step : i * step + width, i] = weights
-    shape, strides = (*x.shape[:-1], count // many, len(band)), (*x.strides[:-1], many * step * x.strides[-1])
-    stretches = np.ascontiguousarray(as_strided(x, shape, (*strides, x.strides[-1]), writeable=False))
-    sums = (stretches.reshape(-1, len(band)) @ band).reshape(*x.shape[:-1], -1)
+    whole, sums = count - count % 16, np.zeros((*x.shape[:-1], count))
+    if whole:
+        band = np.zeros((width + 15 * step, 16))
+        for i in range(16):
+            band[i * step : i * step + width, i] = weights
+        stretches = np.ascontiguousarray(_windows(x, whole // 16, len(band), 16 * step))
+        sums[..., :whole] = (stretches.reshape(-1, len(band)) @ band).reshape(*x.shape[:-1], whole)
+    if count > whole:
+        sums[..., whole:] = _windows(x[..., whole * step :], count - whole, width, step) @ weights
     if not np.isfinite(sums).all():  # beside a window with NaN, zero times NaN
-        windows = sliding_window_view(x, width, axis=-1)[..., ::step, :]
-        return np.asarray(np.einsum("...k,k->...", windows, weights), dtype=float)
-    done = sums.shape[-1]
-    rest = [] if done == count else [windowed_sums(x[..., done * step :], weights, step)]
-    return np.concatenate([sums, *rest], axis=-1) if rest else sums
+        return np.asarray(np.einsum("...k,k->...", _windows(x, count, width, step), weights), dtype=float)
+    return sums
+
+
+def _windows(x: FloatArray, count: int, width: int, step: int) -> FloatArray:
+    """(..., count, width): so many windows of x (..., samples), without copying."""
+    strides = (*x.strides[:-1], step * x.strides[-1], x.strides[-1])
+    return as_strided(x, (*x.shape[:-1], count, width), strides, writeable=False)
 
 
 def running_median(x: FloatArray, size: int, ends: Literal["edge", "reflect"]) -> FloatArray:
