@@ -126,6 +126,22 @@ def lag_of(a: np.ndarray, b: np.ndarray, rate: float) -> float:
     return (k - len(a) + 1 + 0.5 * (before - after) / (before - 2 * peak + after)) / rate
 
 
+def clock_of(a: np.ndarray, b: np.ndarray, rate: float) -> Any:
+    """Times of b at times of a: a line through the lags of six parts, since clocks drift."""
+    first, size = lag_of(a, b, rate), len(a) // 6
+    a, times, lags = a.reshape(len(a), -1), [], []
+    for start in range(0, len(a) - size + 1, size):
+        begin = start + round((first - 0.2) * rate)  # no clock drifts further
+        if begin >= 0 and a[start : start + size].std() > 0.3 * a.std():
+            part = b.reshape(len(b), -1)[begin : begin + size + round(0.4 * rate)]
+            lags.append(begin / rate - start / rate + lag_of(a[start : start + size], part, rate))
+            times.append((start + size / 2) / rate)
+    drift, lag = np.polyfit(times, lags, 1) if len(lags) > 2 else (0.0, first)
+    if not np.isfinite(drift) or abs(drift) > 2e-4:
+        drift, lag = 0.0, first
+    return lambda t: t + lag + drift * t
+
+
 def at(times: np.ndarray, x: np.ndarray, rate: float) -> np.ndarray:
     """Columns of an even signal at other times."""
     t = np.arange(len(x)) / rate
@@ -245,22 +261,24 @@ def door(s: dict[str, Any], folder: Path) -> tuple[dict[str, float], dict[str, f
 
     t = np.arange(len(angle)) / CAMERA_HZ
     speed = slope(angle[:, None], 0.11, CAMERA_HZ)[:, 0]
-    imu_lag = lag_of(np.abs(speed), np.linalg.norm(slope(imu[::10, 3:], 0.11, CAMERA_HZ, 0), axis=1), CAMERA_HZ)
-    rate = at(t + imu_lag, slope(imu[:, 3:], 0.041, HZ, 0), HZ)
+    seen = np.linalg.norm(slope(imu[::10, 3:], 0.11, CAMERA_HZ, 0), axis=1)
+    by_imu = clock_of(np.abs(speed), seen, CAMERA_HZ)(t)
+    rate = at(by_imu, slope(imu[:, 3:], 0.041, HZ, 0), HZ)
     axis, *_ = np.linalg.lstsq(np.column_stack([rate, np.ones(len(t))]), speed, rcond=None)
     speed = rate @ axis[:3] + axis[3]
-    acceleration = at(t + imu_lag, slope(imu[:, 3:], 0.041, HZ), HZ) @ axis[:3]
+    acceleration = at(by_imu, slope(imu[:, 3:], 0.041, HZ), HZ) @ axis[:3]
 
     at_sensor = sensor_pose(*(cloud[names.index(n)] for n in s["sensor"]), np.array(s["offset"]))
     torque = moved(w, R_hinge.T @ at_sensor[0], R_hinge.T @ (at_sensor[1] - origin))[:, 5:]
-    lag = lag_of(acceleration, slope(torque[::10], 0.11, CAMERA_HZ, 0)[:, 0], CAMERA_HZ)
-    torque -= at(t + lag, torque, HZ)[inside(t, s["static_segment"])].mean()
-    y, y_slope = (at(t + lag, slope(torque, 0.041, HZ, n), HZ)[:, 0] for n in (0, 1))
+    by_cell = t + lag_of(acceleration, slope(torque[::10], 0.11, CAMERA_HZ, 0)[:, 0], CAMERA_HZ)
+    torque -= at(by_cell, torque, HZ)[inside(t, s["static_segment"])].mean()
+    y, y_slope = (at(by_cell, slope(torque, 0.041, HZ, n), HZ)[:, 0] for n in (0, 1))
 
     closer, nu = four_bar(angle, s["lengths"])
     free = (angle > np.radians(1.5)) & (angle < angle.max() - np.radians(1.5)) & (np.abs(speed) > 0.01)
     chosen = [i for i in inside(t, s["train"]) if free[i]]
     q, v, u, nu, y, y_slope = (a[chosen] for a in (angle, speed, closer, nu, y, y_slope))
+    later = t[chosen] - t[chosen].mean()  # the load cell's clock: what is left of its offset, and its drift
     rigid = np.column_stack([acceleration[chosen], v, np.sign(v)])
     spring = nu[:, None] * u[:, None] ** np.arange(4)
     order = ["I", "b_v", "b_c", "b_bc", "b_s", "b_l", "c_0", "c_1", "c_2", "c_3"]
@@ -270,10 +288,10 @@ def door(s: dict[str, Any], folder: Path) -> tuple[dict[str, float], dict[str, f
         opening = v > 0
         dampers = nu**2 * v * np.column_stack([back * opening, latch * ~opening, (1 - latch) * ~opening]).T
         model = rigid @ np.exp(p[:3]) + np.exp(p[3:6]) @ dampers - spring @ p[6:10]
-        return model - y - p[14] * y_slope
+        return model - y - (p[14] + 1e-4 * p[15] * later) * y_slope
 
     zones = np.radians([69, 2, 25, 2])
-    start = np.concatenate([np.ones(6), np.zeros(4), zones, [0.0]])
+    start = np.concatenate([np.ones(6), np.zeros(4), zones, [0.0, 0.0]])
     return fit(residual, start, lambda p: dict(zip(order, (*np.exp(p[:6]), *p[6:10]), strict=True)))
 
 
