@@ -235,6 +235,9 @@ def test_a_barrow_of_other_make_is_seen_better_with_its_imu(tmp_path: Path) -> N
     path, _ = barrows.write(tmp_path, 0, imu=True)
     inputs = prepare_experiment(read_experiment(path)).inputs
     run, *_ = barrows.simulate(0)
+    # its floor slopes
+    forces = np.einsum("nij,nj->ni", run.R, run.a) - make_interp_spline(run.t, run.place, k=7)(run.t, 2)
+    assert inputs.up == pytest.approx(forces.mean(axis=0)[:2] / G, abs=2e-4)
     assert inputs.smoothed is not None
     noise, lowpass = motion_noise(inputs), inputs.filtering.lowpass
     alone = replace(inputs, smoothed=None)

@@ -66,9 +66,11 @@ class Ground:
     """A rolling object on its floor."""
 
     poses: Poses
-    """Of the axle's frame in a world whose z points up."""
+    """Of the axle's frame in a world whose z is the floor's normal."""
+    up: FloatArray
+    """(2,): components of up along the floor."""
     tilt_std_rad: float
-    """How well up is known, about each level axis."""
+    """How well up is known against the floor, about each of its axes."""
     vertical: str
     """Where that was taken from, in words."""
     grounded: BoolArray
@@ -88,13 +90,16 @@ def ground_of(
     poses = captured.body.poses_of("axle")
     tilt = None if captured.placement is None else captured.placement.tilt
     up, std, words, findings = _vertical(poses, tilt)
-    sine = float(np.hypot(up[0], up[1]))
+    normal, of_normal = _normal(poses, up)
+    level = np.eye(3)
+    sine = float(np.hypot(normal[0], normal[1]))
     if sine >= 1e-12:
-        axis = np.array([up[1], -up[0], 0.0])
-        poses = turned(poses, axis / sine * float(np.arctan2(sine, up[2])))
+        axis = np.array([normal[1], -normal[0], 0.0])
+        level = exp_rotation(axis / sine * float(np.arctan2(sine, normal[2])))
     if mechanism.wheel.moves == "planar":  # it goes along x of its frame, which is the mean heading
-        axle = np.nanmean(poses.rotation[:, :2, 2], axis=0)
-        poses = turned(poses, np.array([0.0, 0.0, -float(np.arctan2(-axle[0], axle[1]))]))
+        axle = np.nanmean((level @ poses.rotation)[:, :2, 2], axis=0)
+        level = exp_rotation(np.array([0.0, 0.0, -float(np.arctan2(-axle[0], axle[1]))])) @ level
+    poses = Poses(poses.times_s, level @ poses.rotation, poses.position @ level.T)
     T_axle_cloud = np.linalg.inv(captured.body.frames["axle"])
     places = captured.body.feet @ T_axle_cloud[:3, :3].T + T_axle_cloud[:3, 3]
     grounded, points, never = _feet_down(poses, places, static, mechanism.wheel.radius)
@@ -108,7 +113,8 @@ def ground_of(
         evidence = "the feet are assumed to be off the ground in the segments"
         findings.append(Finding("feet", evidence, "markers.feet names none"))
     blocked = time_from(poses.times_s, grounded) <= CLEAR_S
-    return Ground(poses, std, words, grounded, blocked, points, tuple(findings))
+    up, std = (level @ up)[:2], max(std, of_normal)
+    return Ground(poses, up, std, words, grounded, blocked, points, tuple(findings))
 
 
 def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, list[Finding]]:
@@ -118,15 +124,8 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     that stays on a level floor keeps its middle at one height: the plane's normal is up as far as the floor is level.
     An accelerometer's zero tells up to a few tenths of a degree.
     """
-    points = axle.position[axle.seen]
-    away = points - points.mean(axis=0)
-    tangents = least_squares(away[:, :2], away[:, 2])
-    left = float(np.std(away[:, 2] - away[:, :2] @ tangents))
-    # neighbours in time say the same, and so do neighbours on the floor
-    seconds = float(axle.seen.mean() * (axle.times_s[-1] - axle.times_s[0]))
-    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / ALIKE_S, 1.0)
-    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + FLOOR_RAD**2 * np.eye(2)
-    slope = -tangents / np.sqrt(1 + tangents @ tangents)
+    slope, covariance = _floor(axle)
+    covariance = covariance + FLOOR_RAD**2 * np.eye(2)
     information = symmetric_inverse(covariance)
     total = information @ slope
     words = f"floor under the wheel {np.degrees(np.hypot(*slope)):.2f} deg off the capture frame's z"
@@ -147,9 +146,31 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     information = information + np.eye(2) / CAPTURE_RAD**2
     best = symmetric_inverse(information) @ total
     up = np.array([best[0], best[1], 1.0])
-    # the model's floor is level: where this one slopes, the contact is off as if up were
-    std = float(np.hypot(np.sqrt(np.diag(symmetric_inverse(information)).max()), np.abs(best - slope).max()))
+    std = float(np.sqrt(np.diag(symmetric_inverse(information)).max()))
     return up / np.linalg.norm(up), std, words, findings
+
+
+def _floor(axle: Poses) -> tuple[FloatArray, FloatArray]:
+    """Level components of the normal of the plane in which the axle's middle rolls, and their covariance."""
+    points = axle.position[axle.seen]
+    away = points - points.mean(axis=0)
+    tangents = least_squares(away[:, :2], away[:, 2])
+    left = float(np.std(away[:, 2] - away[:, :2] @ tangents))
+    # neighbours in time say the same, and so do neighbours on the floor
+    seconds = float(axle.seen.mean() * (axle.times_s[-1] - axle.times_s[0]))
+    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / ALIKE_S, 1.0)
+    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2))
+    return -tangents / np.sqrt(1 + tangents @ tangents), covariance
+
+
+def _normal(axle: Poses, up: FloatArray) -> tuple[FloatArray, float]:
+    """The floor's normal and its standard deviation: what the wheel shows, near up where it shows little."""
+    slope, covariance = _floor(axle)
+    told, near = symmetric_inverse(covariance), np.eye(2) / FLOOR_RAD**2
+    both = symmetric_inverse(told + near)
+    x, y = both @ (told @ slope + near @ (up[:2] / up[2]))
+    normal = np.array([x, y, 1.0])
+    return normal / np.linalg.norm(normal), float(np.sqrt(np.diag(both).max()))
 
 
 def turned(poses: Poses, turn: FloatArray) -> Poses:

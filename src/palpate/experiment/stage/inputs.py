@@ -204,6 +204,8 @@ class Inputs:
     travel_std: float = 0.0
     """How far markers of which single ones are off may take the main coordinate too far, rad or m; 0 where their noise
     hides it."""
+    up: FloatArray = field(default_factory=lambda: np.zeros(2))
+    """(2,): components of up along x and y of the mechanism's frame where that is a floor and slopes."""
     tilt_std_rad: float = 0.0
     """How well the vertical is known, about each level axis."""
     at_contact: FloatArray | None = None
@@ -307,7 +309,15 @@ def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
     c = coordinates_of(inputs, window_s)
     speeds = mechanism.speeds_of(c.position, c.speed)
     accelerations = mechanism.accelerations_of(c.position, c.speed, c.acceleration)
-    return mechanism.motion(inputs.times_s, np.hstack([c.position, speeds]), accelerations)
+    return on_slope(mechanism.motion(inputs.times_s, np.hstack([c.position, speeds]), accelerations), inputs)
+
+
+def on_slope(motion: Motion, inputs: Inputs) -> Motion:
+    """A motion on a level floor as it is felt on this one."""
+    if motion.poses is None or not inputs.up.any():
+        return motion
+    more = inputs.mechanism.gravity * np.einsum("nji,j->ni", motion.poses.rotation[:, :2], inputs.up)
+    return replace(motion, specific_acceleration=motion.specific_acceleration + more)
 
 
 def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateMotion:
@@ -451,7 +461,7 @@ def still_motion(inputs: Inputs, q: FloatArray) -> Motion:
     """The object held still at these positions (samples, positions)."""
     mechanism = inputs.mechanism
     speeds, accelerations = (np.zeros((len(q), len(mechanism.accelerations))) for _ in range(2))
-    return mechanism.motion(np.arange(len(q), dtype=float), np.hstack([q, speeds]), accelerations)
+    return on_slope(mechanism.motion(np.arange(len(q), dtype=float), np.hstack([q, speeds]), accelerations), inputs)
 
 
 def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:

@@ -176,9 +176,9 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
     tell("smoothing the motion", 0.4)
-    smoothed, travel_std = None, 0.0
+    smoothed, travel_std, up = None, 0.0, np.zeros(2) if ground is None else ground.up
     if config.derivatives.method != "local" and not isinstance(config.filtering, PublishedPart):
-        smoothed, more = smoothed_motion(captured, model.mechanism, q, poses, T_cloud_body, segments)
+        smoothed, more = smoothed_motion(captured, model.mechanism, q, poses, up, T_cloud_body, segments)
         findings += more
     # so sharp a motion shows that errors of single markers do not average out
     if smoothed is not None and model.mechanism.main is not None:
@@ -201,6 +201,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         belief=belief_of(experiment, model, handles, [s.T_body_sensor for s in sensors]),
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
         travel_std=travel_std,
+        up=up,
         tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,

@@ -27,19 +27,20 @@ def smoothed_motion(
     mechanism: Mechanism,
     q: FloatArray,
     poses: Poses,
+    up: FloatArray,
     T_cloud_body: FloatArray,
     segments: Mapping[str, list[Segment]],
 ) -> tuple[Smoothed | None, list[Finding]]:
     """Coordinates by both; None where no IMU is on the object, or none to be trusted.
 
-    q: (samples, positions) by markers; poses: of the body in the mechanism's frame.
+    q: (samples, positions) by markers; poses: of the body in the mechanism's frame; up: (2,) in it, along a floor.
     """
     if "imu" not in captured.devices:
         return None, []
     times = captured.body.poses.times_s
     inside = segment_mask(times, [s for kind in MOVING_KINDS for s in segments[kind]]) & np.isfinite(q).all(axis=1)
     try:
-        smoothed = _smoothed(captured, mechanism, q, poses, T_cloud_body)
+        smoothed = _smoothed(captured, mechanism, q, poses, up, T_cloud_body)
         _check(smoothed, inside)
     except DataProblem as error:
         evidence = f"the IMU is left out, markers alone tell the motion: {error}"
@@ -53,7 +54,12 @@ def smoothed_motion(
 
 
 def _smoothed(
-    captured: CapturedMotion, mechanism: Mechanism, q: FloatArray, poses: Poses, T_cloud_body: FloatArray
+    captured: CapturedMotion,
+    mechanism: Mechanism,
+    q: FloatArray,
+    poses: Poses,
+    up: FloatArray,
+    T_cloud_body: FloatArray,
 ) -> Smoothed:
     """Refuses an IMU whose clock or place is not known, or that does not move with the markers."""
     imu, placement = captured.devices["imu"], captured.placement
@@ -67,7 +73,7 @@ def _smoothed(
     T_body_imu = np.linalg.inv(T_cloud_body) @ T_cloud_frame @ transform(placement.R_ab, placement.r_ab)
     free = mechanism.unguided()
     q = q if free is mechanism else free.coordinates_of(poses)
-    smoothed = smooth(poses.times_s, q, imu.even.times_s, imu.even.seen_x, T_body_imu, felt_by(free), imu.clock)
+    smoothed = smooth(poses.times_s, q, imu.even.times_s, imu.even.seen_x, T_body_imu, felt_by(free, up), imu.clock)
     names = mechanism.state[: len(mechanism.position_units)]
     return smoothed if free is mechanism else smoothed.of([free.state.index(name) for name in names])
 
@@ -82,13 +88,18 @@ def _check(smoothed: Smoothed, inside: BoolArray) -> None:
         raise DataProblem("markers and IMU", f"{left}, and where markers are {smoothed.disagree:.1f} times their noise")
 
 
-def felt_by(mechanism: Mechanism) -> Felt:
-    """What the body feels whose positions and their derivatives these are."""
+def felt_by(mechanism: Mechanism, up: FloatArray | None = None) -> Felt:
+    """What the body feels whose positions and their derivatives these are; up: (2,) along a floor that slopes."""
 
     def felt(q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         speeds, accelerations = mechanism.speeds_of(q, q_dot), mechanism.accelerations_of(q, q_dot, q_ddot)
         k = mechanism.expand([*q.T, *speeds.T], list(accelerations.T), ARRAYS)
-        parts = (*k.specific_acceleration, *k.omega, *k.omega_dot)
+        force = k.specific_acceleration
+        if up is not None and up.any():
+            (x, y, _), _ = mechanism.place([*q.T, *speeds.T], ARRAYS)
+            gx, gy = mechanism.gravity * up
+            force = tuple(a + gx * b + gy * c for a, b, c in zip(force, x, y, strict=True))
+        parts = (*force, *k.omega, *k.omega_dot)
         return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in parts], axis=1)
 
     return felt
