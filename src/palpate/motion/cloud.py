@@ -212,6 +212,10 @@ def _by_svd(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (U @ V).transpose(1, 2, 0), s[:, 1] + sign * s[:, 2]
 
 
+_AT_ONCE = 4096
+"""Frames of which all that is needed on the way is held at once."""
+
+
 def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[FloatArray, FloatArray]:
     """How far each used marker is from where the others have its place, (frames, k, 3) in the cloud's axes, m, and by
     how much the sum of squares falls without it, (frames, k), m^2.
@@ -220,13 +224,22 @@ def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[Flo
     A fit of n markers shows e of a marker's displacement (I - H)^-1 e, and the sum falls by e' (I - H)^-1 e (Cook and
     Weisberg 1982, ch. 2), with H = I / n + [d] J^-1 [d]', d the place from the markers' centre, J = sum [d]'[d].
     """
-    used = fit.used & fit.usable[:, None]
+    away, falls, usable = np.empty(points.shape), np.empty(points.shape[:2]), fit.usable
+    for start in range(0, len(points), _AT_ONCE):
+        at = slice(start, start + _AT_ONCE)
+        seen = np.where(fit.used[at, :, None], (points[at] - fit.position[at, None]) @ fit.rotation[at], np.nan)
+        away[at], falls[at] = _deletion(seen, cloud, fit.used[at] & usable[at, None], usable[at])
+    return away, falls
+
+
+def _deletion(seen: FloatArray, cloud: FloatArray, used: BoolArray, usable: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """The same of some frames; seen (frames, k, 3): the markers in the cloud's axes."""
     n = np.maximum(used.sum(axis=1), 1)[:, None]
-    e = np.where(used[:, :, None], (points - fit.position[:, None]) @ fit.rotation - cloud, 0.0)
+    e = np.where(used[:, :, None], seen - cloud, 0.0)
     cloud = np.nan_to_num(cloud)
     d = np.where(used[:, :, None], cloud[None] - ((used @ cloud) / n)[:, None], 0.0)
     squares = (d * d).sum(axis=(1, 2))[:, None, None] * np.eye(3)
-    moment = np.where(fit.usable[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
+    moment = np.where(usable[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
     # written out for component arrays (frames, k): as many small matrices take ten times as long
     M = np.linalg.inv(moment).transpose(1, 2, 0)[..., None]
     x, y, z = np.ascontiguousarray(d.transpose(2, 0, 1))
