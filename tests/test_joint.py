@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline, make_interp_spline
 
+from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.motion.trajectory import Path as Path_
 from palpate.motion.trajectory import States, Trajectory, between
@@ -33,7 +35,7 @@ def test_between_samples_the_motion_is_the_same_spline() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Pushed:
-    """A force y = p0 q'' + p1 q' + p2 q on a mass with damper and spring, linear in p and in the motion."""
+    """A force y = p0 q'' + p1 q' + p2 q + p3 of a mass with damper and spring, and the zero of the load cell."""
 
     measured: Array
     noise: Array
@@ -42,48 +44,49 @@ class Pushed:
     alike: tuple[int, ...] = (1,)
 
     def shown(self, z: States, constants: Array) -> Array:
-        return np.stack(z[::-1], axis=2)[:, 0] @ constants[:, None]
+        return np.stack(z[::-1], axis=2)[:, 0] @ constants[:3, None] + constants[3]
 
     def rows(self, z: States, constants: Array, here: slice) -> tuple[Array, Array]:
-        Y = np.stack(z[::-1], axis=2)[here]
-        return np.broadcast_to(constants[::-1], (len(Y), 1, 1, 3)).copy(), Y
+        Y = np.stack([*z[::-1], np.ones_like(z[0])], axis=2)[here]
+        return np.broadcast_to(constants[2::-1], (len(Y), 1, 1, 3)).copy(), Y
 
 
-def dense(t: Array, seen: Array, y: Array, path: Path_) -> tuple[Array, Array]:
+def dense(t: Array, seen: Array, y: Array, path: Path_, cell: Pushed) -> tuple[Array, Array]:
     """Constants and their covariance by Gauss-Newton over all coefficients of SciPy's B-splines and the constants."""
     n, step = len(t), t[1] - t[0]
     spline = BSpline.basis_element(np.arange(-3, 4) * step, extrapolate=False)
     B = [np.nan_to_num([spline(t - (i - 2) * step, nu=d) for i in range(n + 4)]).T for d in range(3)]
     c, x, (of_q, of_y) = path.coefficients[:, 0].copy(), path.constants.copy(), (path.counts / path.sigma).T[:, :, None]
     rough = np.diff(np.eye(n + 4), n=4, axis=0) / 4 / path.sigma[0]
-    covariance = np.zeros((3, 3))
+    believed, covariance = np.diag(1 / cell.prior), np.zeros((4, 4))
     for _ in range(30):
-        Y = np.stack([b @ c for b in B[::-1]], axis=1)
-        motion = [B[0] * of_q, (x[0] * B[2] + x[1] * B[1] + x[2] * B[0]) * of_y, rough]
-        J = np.hstack([np.vstack(motion), np.vstack([np.zeros((n, 3)), Y * of_y, np.zeros((n, 3))])])
-        left = np.concatenate([(seen - B[0] @ c) * of_q[:, 0], (y - Y @ x) * of_y[:, 0], -rough @ c])
-        move, *_ = np.linalg.lstsq(J, left, rcond=None)
-        c, x, covariance = c + move[:-3], x + move[-3:], np.linalg.inv(J.T @ J)[-3:, -3:]
+        Y = np.stack([*(b @ c for b in B[::-1]), np.ones(n)], axis=1)
+        motion = [B[0] * of_q, (x[0] * B[2] + x[1] * B[1] + x[2] * B[0]) * of_y, rough, np.zeros((4, n + 4))]
+        J = np.hstack([np.vstack(motion), np.vstack([np.zeros((n, 4)), Y * of_y, np.zeros((n, 4)), believed])])
+        parts = [(seen - B[0] @ c) * of_q[:, 0], (y - Y @ x) * of_y[:, 0], -rough @ c, believed @ (cell.start - x)]
+        move, *_ = np.linalg.lstsq(J, np.concatenate(parts), rcond=None)
+        c, x, covariance = c + move[:-4], x + move[-4:], np.linalg.inv(J.T @ J)[-4:, -4:]
     return x, covariance
 
 
 def test_everything_together_is_one_least_squares() -> None:
-    rng, n, p = np.random.default_rng(3), 80, np.array([2.0, 3.0, 40.0])
+    """The zero is known before to 0.03 N and shared with the spring; what is left of the others holds that."""
+    rng, n, p = np.random.default_rng(3), 80, np.array([2.0, 3.0, 40.0, 0.02])
     t, w = np.arange(n) / 50, 2 * np.pi * np.array([0.7, 2.3])
     q = [np.sum([0.3, 0.05] * w**d * np.sin(np.outer(t, w) + d * np.pi / 2), axis=1) for d in range(3)]
     seen = q[0] + 1e-3 * rng.normal(size=n)
-    y = np.stack(q[::-1], axis=1) @ p + 0.05 * rng.normal(size=n)
-    cell = Pushed(y[:, None], np.array([0.05]), p * [1.1, 0.8, 1.05], np.full(3, 1e3))
+    y = np.stack(q[::-1], axis=1) @ p[:3] + p[3] + 0.05 * rng.normal(size=n)
+    cell = Pushed(y[:, None], np.array([0.05]), p * [1.1, 0.8, 1.05, 0.0], np.array([1e3, 1e3, 1e3, 0.03]))
     trajectory = Trajectory(t, seen[:, None], np.array([1e-3]), (cell,))
-    path = trajectory.solve()
+    path = trajectory.solve(for_constants=True)
     rows, believed = trajectory.eliminated(path, slice(0, 3))
-    assert believed.shape == (0, 4)
-    flat = rows.reshape(-1, 4)
+    assert believed.shape == (1, 4)
+    flat = np.concatenate([rows.reshape(-1, 4), believed])
     step, *_ = np.linalg.lstsq(flat[:, :3], flat[:, 3], rcond=None)
-    expected, covariance = dense(t, seen, y, path)
+    expected, covariance = dense(t, seen, y, path, cell)
     std = np.sqrt(np.diag(covariance))
-    assert (np.abs(path.constants + step - expected) < 0.05 * std).all()
-    assert np.sqrt(np.diag(np.linalg.inv(flat[:, :3].T @ flat[:, :3]))) == pytest.approx(std, rel=0.02)
+    assert (np.abs(path.constants[:3] + step - expected[:3]) < 0.05 * std[:3]).all()
+    assert np.sqrt(np.diag(np.linalg.inv(flat[:, :3].T @ flat[:, :3]))) == pytest.approx(std[:3], rel=0.02)
     assert (np.abs(expected - p) < 4 * std).all()
 
 
@@ -105,7 +108,7 @@ def test_markers_and_load_cell_tell_more_together(tmp_path: Path) -> None:
     (apart, truth), (joint, _) = (identified(doors.write, tmp_path, 2, method) for method in ("balance", "joint"))
     assert joint.passed
     before, after = halves(apart, truth), halves(joint, truth)
-    for name in ("I", "b_v", "b_c", "b_s", "b_l"):
+    for name in ("I", "b_v", "b_c", "b_s"):
         assert after[name] < 0.6 * before[name]
     noise = joint.data["joint"]["noise"]["n_z"]
     assert noise["unit"] == "N m"
@@ -118,3 +121,19 @@ def test_a_table_of_angle_and_torque_is_enough(tmp_path: Path) -> None:
     result, truth = identified(gates.write, tmp_path, 1, "joint")
     assert result.passed
     assert len(halves(result, truth)) == 5
+
+
+def test_links_a_millimetre_off_do_not_pass(tmp_path: Path) -> None:
+    """Where motion and geometry are free, much may look right that is not."""
+    path, truth = doors.write(tmp_path, 2, keys="method: joint\n")
+    text = path.read_text()
+    lengths = [float(x) for x in re.findall(r"lengths: \[(.*?)\]", text)[0].split(",")]
+    wrong = [a + b for a, b in zip(lengths, (0.0015, -0.001, 0.001, -0.0015), strict=True)]
+    path.write_text(re.sub(r"lengths: \[.*?\]", f"lengths: {wrong}", text))
+    try:
+        result = run_experiment(read_experiment(path))
+    except PalpateError:  # nothing explains it
+        return
+    assert not result.passed
+    assert result.findings[0].cause == "linkage"
+    halves(result, truth)

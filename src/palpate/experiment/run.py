@@ -62,7 +62,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured) for x in others]
     besides = [Variation("compensation", inputs) for inputs in unsure]
     if config.method == "joint":
-        tell("estimating motion and parameters together", 0.6)
+        tell("estimating motion and parameters together", 0.7)
         with experiment.at("method", "method: balance needs less", DataProblem):
             fit = joint(fit, besides)
     else:

@@ -29,6 +29,8 @@ _ROUNDS, _SMALL, _SAME = 16, 0.5, 1.1
 """Of Gauss-Newton at most; the last changes accelerations by this share of their noise, and noises by this ratio."""
 _AT_ONCE, _IN_CACHE = 4096, 256
 """Samples: that instruments are asked for, and whose rows are multiplied."""
+_SETTLED = 0.05
+"""Standard deviations by which constants that have settled still move."""
 _FAR = 3.0
 """Standard deviations from which a sample of channels alike counts less the farther the worst of them is off, by their
 ratio squared as with Cauchy's errors (Holland & Welsch 1977): a knock is no motion, whichever axis would explain it."""
@@ -148,8 +150,17 @@ class Trajectory:
                 row, column = here[0].stop, here[1].stop
             yield slice(a, b), J, K
 
-    def solve(self, begin: Path | None = None, *, until: Callable[[FloatArray], bool] = lambda _: False) -> Path:
-        """The motion, from a start or none; until: constants with which it is given up, to be begun anew."""
+    def solve(
+        self,
+        begin: Path | None = None,
+        *,
+        until: Callable[[FloatArray], bool] = lambda _: False,
+        for_constants: bool = False,
+    ) -> Path:
+        """The motion, from a start or none; until: constants with which it is given up, to be begun anew.
+
+        for_constants: it is enough that these have settled.
+        """
         t, n = self.times_s, self.q.shape[1]
         measured = self.measured
         unit, seen = np.random.default_rng(0).normal(size=measured.shape), np.isfinite(measured)
@@ -168,7 +179,7 @@ class Trajectory:
                 right = np.concatenate([left[here, :, None], drawn[here, :, None], K], axis=2)
                 normal.add(here.start, self.stencil, J * weight[here, :, None, None], right * weight[here, :, None])
             normal.smooth(c, sigma[:n])
-            steps, constants = normal.solve((start - p) / self.prior, self.prior)
+            steps, constants, stds = normal.solve((start - p) / self.prior, self.prior)
             c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
             if until(p):
                 return Path(c, p, noise, sigma, counts)
@@ -183,9 +194,10 @@ class Trajectory:
             off = np.maximum.reduceat(np.where(seen, np.abs(left) / sigma, 0.0), first, axis=1)
             counts = np.where(seen, np.repeat(_FAR / np.maximum(off, _FAR), alike, axis=1), 0.0)
             bends, rough = (rms(self.states(x)[2][known]) for x in (steps[..., 0], noise))
-            if bends < _SMALL * rough and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
+            settled = for_constants and bool((np.abs(constants[:, 0]) < _SETTLED * stds).all())
+            if (settled or bends < _SMALL * rough) and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
                 return Path(c, p, noise, sigma, counts)
-        raise DataProblem("smoothing", "no motion of the object explains both cameras and IMU")
+        raise DataProblem("smoothing", "no motion of the object explains all that was recorded of it")
 
     def eliminated(self, path: Path, kept: slice) -> tuple[FloatArray, FloatArray]:
         """What is left of the rows of some constants once motion and all other constants are fitted too.
@@ -308,13 +320,15 @@ class _Normal:
         except np.linalg.LinAlgError:
             raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument") from None
 
-    def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
 
-        pull: (constants,) to what they are believed to be before, in standard deviations `prior`.
+        Then the constants' standard deviations. pull: (constants,) to what they are believed to be before, in standard
+        deviations `prior`.
         """
         x = self.solved()
         inner = self.corner - self.right[:, 2:].T @ x
         inner[:, 0] += pull / prior
-        constants = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0)) @ inner[:, :2]
-        return (x[:, :2] - x[:, 2:] @ constants).reshape(-1, self.n, 2), constants
+        covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
+        constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
+        return (x[:, :2] - x[:, 2:] @ constants).reshape(-1, self.n, 2), constants, stds

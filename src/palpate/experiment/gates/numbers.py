@@ -36,8 +36,10 @@ OTHER_WAY_SHARE = 0.1
 """Less of the way than this share back: moved in one direction only."""
 LEAST_WAY = 5.0
 """Steps: less way in a zone is an accident (an overshoot, a tremor), no test of it."""
-OFF_STDS = 4.0
-"""By so many standard deviations data may want something elsewhere before that is a contradiction."""
+OFF_STDS, APART_STDS, EXCESS = 4.0, 3.0, 3.0
+"""By so many standard deviations data may want something elsewhere, and a joint estimate may differ from the balance's,
+before that is a contradiction (Hausman 1978); and how much more than noise it may leave.
+"""
 KNOWN_SO_WELL = {
     "closed": "where it is closed",
     "travel": "how far it travels",
@@ -237,13 +239,22 @@ def scale(case: Case) -> Iterator[Finding]:
 
 
 def contradicted(case: Case) -> Iterator[Finding]:
-    """What a joint estimate wants elsewhere than it is known to be."""
-    off = () if case.fit.joint is None else case.fit.joint.off
+    """What a joint estimate leaves, wants elsewhere than it is known to be, and says otherwise than the balance."""
+    if (joint := case.fit.joint) is None:
+        return
+    remedy = "check what is stated (links, lengths, clocks), or write method: balance"
+    if joint.excess > EXCESS:
+        evidence = f"motion and parameters together leave {joint.excess:.1f} times what the instruments' noise explains"
+        yield Finding("joint", evidence, "method: joint", remedy, Severity.FATAL)
+    name, by = max(joint.apart.items(), key=lambda x: abs(x[1]), default=("", 0.0))
+    if abs(by) > APART_STDS:
+        evidence = f"{name} is {abs(by):.1f} standard deviations from what the balance says"
+        yield Finding("joint", evidence, "method: joint", remedy, Severity.FATAL)
     for name, words in KNOWN_SO_WELL.items():
-        by = max((abs(x) for n, x in off if n == name), default=0.0)
+        by = max((abs(x) for n, x in joint.off if n == name), default=0.0)
         if by > OFF_STDS:
             evidence = f"the data contradict {words} by {by:.1f} standard deviations of how well it is known"
-            yield Finding("geometry", evidence, remedy="check what is stated, or write method: balance")
+            yield Finding("geometry", evidence, "method: joint", remedy)
 
 
 def untried(case: Case) -> Iterator[Finding]:

@@ -200,6 +200,10 @@ class Joint:
     """(rows,): of the measured rows at the reference's rate, N and N m."""
     off: tuple[tuple[str, float], ...]
     """What was known only so well -> by how many standard deviations the data want it elsewhere."""
+    excess: float
+    """What is left over what the instruments' noise leaves, as the parameters feel it: about one."""
+    apart: Mapping[str, float]
+    """Estimate -> by how many standard deviations of the balance's own it is elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, Joint, solve_with, widened
 from palpate.experiment.stage.inputs import RINGS, Inputs, body_wrench, position_noise, zeros_of
 from palpate.experiment.stage.lack import white_noise
-from palpate.experiment.stage.variations import Variation, estimated
+from palpate.experiment.stage.variations import Variation, estimated, with_estimated
 from palpate.identify import Compressed, build_balance
 from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance
 from palpate.identify.shapes import Profile, Shaped, with_shapes
@@ -35,7 +36,7 @@ FREE, SHAPES_FREE = 1e3, 10.0
 """How far parameters (in their own sizes), what the same data told before and shapes (in standard deviations of the
 balance's fit) may move.
 """
-TOLD_BEFORE = ("clock", "drift")
+TOLD_BEFORE = ("clock", "drift", "compensation")
 """Variations that these very data told; the others are known from elsewhere."""
 DOUBTED = 0.3
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
@@ -44,7 +45,7 @@ TURN = 3
 """Samples that count as resting where it only turns round."""
 FINE, REACH = 10, 40
 """Instants a sample at which columns are computed before they are low-passed, and samples that a low-pass may reach."""
-FASTER = 1.5
+FASTER = 1.001
 """Rate of a load cell over the reference's, from which it was low-passed."""
 LEAST = 1e-4
 """Noise of a row, at least, over what it shows."""
@@ -155,29 +156,42 @@ def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
     besides: whatever else was estimated along with the parameters.
     """
     inputs, variations = fit.inputs, (*estimated(fit.inputs), *besides)
+    untried: dict[str, str] = {}
+    variations = [(v.name, moved) for v in variations if (moved := _balance_with(fit, v, untried)) is not None]
     cells, smoothed = _load_cells(fit, variations), inputs.smoothed
     if smoothed is None:
         trajectory, begin = Trajectory(inputs.times_s, inputs.q, position_noise(inputs), (cells,)), None
     else:
         before: tuple[Instrument, ...] = (*smoothed.trajectory.instruments, cells)
         trajectory, begin = replace(smoothed.trajectory, instruments=before), _begin(smoothed.path, cells, fit)
-    path = trajectory.solve(begin)
+    path = trajectory.solve(begin, for_constants=True)
     _, shapes, off = cells.split(path.constants[-len(cells.start) :])
     beside = _beside(trajectory, path, cells)
     train = _compressed(cells.model(shapes), beside, cells.measured, inputs.rate_hz)
     inputs = inputs.with_model(train.model)
-    solution = solve_with(inputs, train, damping=fit.solution.damping, start=fit.solution.theta)
-    names = [v.name for v in variations]
-    beside_p = Joint(path.sigma[-len(cells.noise) :], tuple(zip(names, off.tolist(), strict=True)))
-    fit = replace(fit, inputs=inputs, solution=solution, joint=beside_p, shaped=_moved(fit.shaped, cells, shapes))
+    solution = solve_with(inputs, train, start=fit.solution.theta)
+    wanted = tuple((name, by) for (name, _), by in zip(variations, off.tolist(), strict=True))
+    noise, apart = path.sigma[-len(cells.noise) :], with_estimated(fit).solution
+    stds = {e.name: (solution[e.name].value - e.value) / max(e.noise, 1e-300) for e in apart.estimates if e.ci95}
+    excess = float(np.sqrt(np.mean(np.diag(solution.uncertainty.noise))))
+    fit = replace(fit, inputs=inputs, solution=solution, shaped=_moved(fit.shaped, cells, shapes), untried=untried)
+    fit = replace(fit, joint=Joint(noise, wanted, excess, stds))
     return replace(fit, solution=widened(fit, _squares(fit, cells, beside)))
 
 
-def _load_cells(fit: Fit, variations: Sequence[Variation]) -> _LoadCells:
+def _balance_with(fit: Fit, variation: Variation, untried: dict[str, str]) -> Balance | None:
+    try:
+        return fit.with_inputs(variation.inputs)[1]
+    except PalpateError as error:  # links no longer reach, or the like
+        untried[variation.name] = str(error)
+        return None
+
+
+def _load_cells(fit: Fit, variations: Sequence[tuple[str, Balance]]) -> _LoadCells:
     inputs, v = fit.inputs, np.append(fit.p, -1.0)
     everywhere = replace(fit.balance, used=None)
     (left,) = everywhere.combined(v)
-    changes = [replace(fit.with_inputs(x.inputs)[1], used=None).combined(v)[0] - left for x in variations]
+    changes = [replace(moved, used=None).combined(v)[0] - left for _, moved in variations]
     used = ~_near_rest(fit.moved.resting) & inputs.inside(fit.plan.segments) & np.isfinite(left).all(axis=0)
     used &= True if fit.balance.used is None else fit.balance.used
     zeros, shaped = zeros_of(inputs), fit.shaped
@@ -185,7 +199,7 @@ def _load_cells(fit: Fit, variations: Sequence[Variation]) -> _LoadCells:
     at = [] if shaped is None else [shaped.names.index(p.name) for p in free]
     stds = np.zeros(0) if shaped is None else np.sqrt(np.diag(shaped.covariance))[at]
     own = np.maximum(np.abs(fit.p), 1e-3 * np.abs(fit.p).max())
-    held = [FREE if x.name in TOLD_BEFORE else 1.0 for x in variations]
+    held = [FREE if name in TOLD_BEFORE else 1.0 for name, _ in variations]
     return _LoadCells(
         inputs=replace(inputs, measured=inputs.measured - zeros[:, None], zero="none"),
         shapes=free,
@@ -294,15 +308,20 @@ def _moved(shaped: Shaped | None, cells: _LoadCells, shapes: FloatArray) -> Shap
 def _squares(fit: Fit, cells: _LoadCells, beside: _Beside) -> dict[str, float]:
     """Estimate -> variance from what is only believed: each of its rows has a standard deviation of one.
 
-    To it comes that of shapes which the data do not tell, and of geometry that they seem to tell better than `DOUBTED`.
+    To it comes that of shapes which the data do not tell, and of geometry: it is not believed beyond `DOUBTED`, nor
+    beyond as far as the data moved it. No interval is narrower than the Cramér-Rao bound.
     """
     solution, shaped, off = fit.solution, fit.shaped, () if fit.joint is None else fit.joint.off
     map_, theta = solution.problem.map_, solution.theta
     P, T = map_.jacobian(theta), solution.uncertainty.whiten
     known = np.array([name not in TOLD_BEFORE for name, _ in off], dtype=bool)
     believed = P @ T @ (T.T @ (P.T @ beside.believed[:, :-1].T))
-    moves, here = np.hstack([believed, DOUBTED * beside.slopes[:, known]]), drawn_values(map_, solution.p)
-    total = np.sum([(drawn_values(map_, solution.p + m) - here) ** 2 for m in moves.T], axis=0)
+    doubts = np.maximum(DOUBTED, np.abs([by for _, by in off]))[known] * beside.slopes[:, known]
+    moves, here = np.hstack([believed, doubts, P @ T]), drawn_values(map_, solution.p)
+    squares = np.array([(drawn_values(map_, solution.p + m) - here) ** 2 for m in moves.T])
+    others, bound = np.split(squares, [len(squares) - T.shape[1]])
+    noise = np.array([e.noise for e in solution.estimates])
+    total = others.sum(axis=0) + np.maximum(bound.sum(axis=0) - noise**2, 0.0)
     if shaped is not None:
         held = [i for i, name in enumerate(shaped.names) if name not in {p.name for p in cells.shapes}]
         slopes, covariance = shaped.dp_dz[:, held], shaped.covariance[np.ix_(held, held)]

@@ -149,7 +149,10 @@ def bench(fit: Fit) -> Bench:
 
 
 def lack_of_fit(fit: Fit) -> LackOfFit:
-    """Test everything that the fit may lack."""
+    """Test everything that the fit may lack, by its balance."""
+    solution = fit.solution
+    if fit.joint is not None:  # its numbers are not what the balance's own fit leaves its residuals with
+        fit = replace(fit, solution=fit.again(fit.inputs)[1])
     tests, weights = bench(fit), fit.train.weights
     left = tests.rows.y[0] - fit.p @ tests.rows.of_model(fit.solution.model)
     both, samples = (left, tests.noise), max(1, tests.rows.samples.sum())
@@ -166,12 +169,13 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
         for x in tested
         if x.evidence > SURE
         and not (x.effect.cause == "compliance" and abs(float(x.coefficients[0])) < (2 * np.pi * STIFF_HZ) ** -2)
-        and ((x.share >= LEAST and times > BEYOND_NOISE) or _moves(fit.solution, x))
+        and ((x.share >= LEAST and times > BEYOND_NOISE) or _moves(solution, x))
     ]
     parts = sorted(
         (x for x in tests.test(lambda f: _parts(f, fit, tests.rows)) if x.evidence > SURE), key=lambda x: -x.evidence
     )
-    moves = {} if fit.noise is not None else attenuation(tests.rows, fit.solution, tests.noisy_columns, tests.noise)
+    free = fit.noise is not None or fit.joint is not None
+    moves = {} if free else attenuation(tests.rows, fit.solution, tests.noisy_columns, tests.noise)
     return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves)
 
 

@@ -181,11 +181,13 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         smoothed, more = smoothed_motion(captured, model.mechanism, q, poses, up, T_cloud_body, segments)
         findings += more
     # so sharp a motion shows that errors of single markers do not average out
-    if smoothed is not None and model.mechanism.main is not None:
+    if model.mechanism.main is not None and (smoothed is not None or config.method == "joint"):
         turn, place = pose_std(body.cloud.points, body.fit.mean_error_m)
         turns = model.mechanism.position_units[0] == "rad"
         travel_std = turn if turns else place
         hinge_std_m = hinge_std_m or (place / 3**0.5 if turns else 0.0)
+        # two records of where it is shut that happen to agree do not make that known
+        closed_std = float(np.hypot(closed_std, travel_std)) if config.method == "joint" else closed_std
     inputs = Inputs(
         model=model,
         times_s=times,

@@ -205,6 +205,8 @@ def _joint(fit: Fit) -> dict[str, Any] | None:
     return {
         "noise": {row.name: {"value": std, "unit": row.unit} for row, std in rows},
         "off": [{"name": name, "standard_deviations": by} for name, by in fit.joint.off],
+        "excess": fit.joint.excess,
+        "apart": dict(fit.joint.apart),
     }
 
 
