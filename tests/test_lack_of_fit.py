@@ -105,6 +105,21 @@ def test_the_bias_may_be_the_accelerometers_zero(tmp_path: Path) -> None:
     }
 
 
+def test_an_imu_that_is_not_where_it_is_drawn_counts(tmp_path: Path) -> None:
+    """Two millimetres do not fail, but they are not passed over."""
+    path, truth = handles.write(tmp_path, 1)
+    text = path.read_text()
+    at = [float(x) for x in re.findall(r"translation: \[(.*?)\]", text)[0].split(",")]
+    path.write_text(re.sub(r"translation: \[.*?\]", f"translation: {[at[0] + 0.002, at[1], at[2] - 0.001]}", text))
+    result = run_experiment(read_experiment(path))
+    assert result.passed
+    assert result.findings[0].cause == "placement-small"
+    assert "2.2 mm" in result.findings[0].evidence
+    for name, true in truth.items():
+        low, high = result.data["parameters"][name]["ci95"]
+        assert low < true < high, name
+
+
 def test_the_interval_holds_what_parts_of_the_data_say(tmp_path: Path) -> None:
     """Friction that falls while the hinge warms up is one number in the first half and another in the second."""
     path, truth = gates.write(tmp_path, 3, gates.warming)

@@ -38,6 +38,8 @@ _SMALL_TURN, _SMALL_MOVE = float(np.radians(1.0)), 0.005
 """rad, m: what a drawing and a screwdriver may differ by without a word."""
 _KNOWN_BEST = 1e-6
 """rad, m: nothing is known better."""
+_MOUNTED, _SURELY = (5e-4, 1e-4), 4.0
+"""rad, m: no drawing says better how something is mounted; and standard deviations from which it is not as drawn."""
 _DIFFERENT_STDS = 3.0
 """Standard deviations from which a difference is one."""
 _ONE_AXIS, _UPRIGHT = 1e-3, float(np.radians(10.0))
@@ -457,6 +459,18 @@ def check_placement(
     """Compare an estimated placement with a drawing's rotation and lever arm (m), as far as the motion tells them."""
     turn = [] if R_ab is None else _turn(placement, R_ab)
     return (*turn, *([] if r_ab is None else _move(placement, r_ab)))
+
+
+def misplaced(placement: Placement, T_drawing: FloatArray) -> tuple[float, float]:
+    """By how much (rad, m) an estimated placement surely differs from a drawing's; 0 where it may be as drawn."""
+    turn = log_rotation(placement.R_ab @ T_drawing[:3, :3].T)
+    parts = zip((turn, placement.r_ab - T_drawing[:3, 3]), _MOUNTED, (0, 3), strict=True)
+    off: list[float] = []
+    for apart, best, at in parts:
+        covariance = placement.covariance[at : at + 3, at : at + 3] + best**2 * np.eye(3)
+        sure = float(apart @ np.linalg.solve(covariance, apart)) > _SURELY**2
+        off.append(float(np.linalg.norm(apart)) if sure else 0.0)
+    return off[0], off[1]
 
 
 def _known_part(covariance: FloatArray, limit: float) -> tuple[FloatArray, FloatArray, FloatArray]:

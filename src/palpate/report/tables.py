@@ -93,8 +93,6 @@ def parameter_table(data: Data) -> Table:
         "The interval is the total of its parts, each ± 95 %: noise, pull (of the prior), systematic (declared under "
         "uncertain: in the experiment file), model (what missing effects would change)."
     ] * bool(kinds)
-    if data.get("taken_as_exact"):
-        notes.append(f"Taken as exact, since not declared under uncertain: {', '.join(data['taken_as_exact'])}.")
     statuses = {e["status"] for e in entries.values()}
     notes += [f"Shaded, {status}: {meaning}." for status, meaning in _DOUBTFUL.items() if status in statuses]
     doubtful = [e["status"] in _DOUBTFUL for e in entries.values()]
@@ -289,6 +287,8 @@ def notes(data: Data) -> list[str]:
         known = zero["from"] != "still" or any(any(sensor.values()) for sensor in zero["sensors"].values())
         what = "Zeros of the load cells" if data["clocks"] or handles else "Zero of the measured force"
         lines.append(f"{what}: {words.get(zero['from'] if known else '', 'as recorded')}{stated}{''.join(others)}")
+    if data.get("taken_as_exact"):
+        lines.append(f"Taken as exact, since not declared under uncertain: {', '.join(data['taken_as_exact'])}")
     if handles:
         each = [f"{h['phi']['m']:.4g} kg ({h['from']})" for h in handles.values()]
         same = len(each) > 1 and len(set(each)) == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import DataProblem, PalpateError
+from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
@@ -21,8 +21,7 @@ from palpate.findings import Finding, Severity
 from palpate.identify import Compressed
 from palpate.identify.clock_profile import residuals
 from palpate.identify.diagnosis import axis_problems, scale_problems
-from palpate.motion.extrinsics import check_placement, imu_on_load_cell
-from palpate.motion.imu import imu_motion, resample_motion
+from palpate.motion.extrinsics import check_placement, misplaced
 from palpate.physics.arrays import FloatArray, least_squares
 
 TOUCHED, TOUCH_S = 0.03, 0.2
@@ -45,8 +44,8 @@ MOST_LEFT = 0.3
 """A reading that leaves more of the effort is none."""
 TURNED = "the force seems to be in axes that turn with the object, such as a gripper's: rotate it into those of point"
 PIECE_S = 1.0
-ENOUGH_S = 300.0
-"""Of a segment: the IMU's place is known from it."""
+MOVES_PLACE = ("compliance", "lag", "delay")
+"""What makes an IMU look misplaced that is not."""
 GIVEN, MOST_RESTS = 0.25, 500
 """Share of all work to and fro that an object may seem to give (a late signal does that); rests that are compared."""
 
@@ -59,27 +58,21 @@ def axes(case: Case) -> Iterable[Finding]:
 
 def placement(case: Case) -> Iterator[Finding]:
     """Whether the IMU sits as the drawing says, seen by the load cell: what carries both is rigid."""
-    inputs = case.fit.inputs
-    mounted, clock = inputs.imu, inputs.clock
-    scaled = any(f.cause == "gravity" or (f.cause == "gyro-scale" and f.fatal) for f in case.prepared.findings)
-    if mounted is None or clock is None or scaled:
-        return  # a wrong scale looks like a wrong place
-    even, longest = mounted.even, max(case.fit.plan.segments, key=lambda s: s[1] - s[0])
-    start, stop = case.fit.balance.indices((longest[0], min(longest[1], longest[0] + ENOUGH_S)))
-    times_s = clock.to_reference(even.times_s)
-    near = slice(*np.searchsorted(times_s, inputs.times_s[[start, stop - 1]] + [-1.0, 1.0]))
-    at_imu = imu_motion(even.times_s[near], even.x[near, :3], even.x[near, 3:], np.eye(4), mounted.smoothing)
-    on_clock = replace(at_imu, times_s=times_s[near])
-    motion = resample_motion(on_clock, inputs.times_s[start:stop])
-    try:
-        place = imu_on_load_cell(motion, inputs.sensors[0].wrench.x[start:stop])
-    except DataProblem:
-        return  # too little motion to tell, which other gates say in other words
-    T = mounted.T_body_imu
+    mounted, place = case.fit.inputs.imu, case.fit.imu_place
+    if mounted is None or place is None:
+        return
+    T, small = mounted.T_body_imu, True
     for finding in check_placement(place, T[:3, :3], T[:3, 3]):
         # a millimetre is a percent of a small handle's inertia: what is said here is no small matter
         if finding.cause == "placement":
+            small = False
             yield replace(finding, severity=Severity.FATAL)
+    turn, move = misplaced(place, T)
+    named = case.lack is not None and any(x.effect.cause in MOVES_PLACE for x in case.lack.significant)
+    if small and not named and (turn or move):
+        by = [f"{np.degrees(turn):.2f} deg"] * (turn > 0) + [f"{1e3 * move:.1f} mm"] * (move > 0)
+        evidence = f"the IMU seems {' and '.join(by)} from where the drawing has it; the intervals allow for that"
+        yield Finding("placement-small", evidence, "imu_pose", "measure where it sits, and correct imu_pose")
 
 
 def signs(case: Case) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
 from palpate.identify.solution import VAGUE, Estimate, Status, natural_size
 from palpate.model import Model
+from palpate.motion.extrinsics import Placement
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
 from palpate.progress import Tell, silent
 
@@ -226,6 +227,8 @@ class Fit:
     spring: QuasiStatic | None
     """Of the first of two steps."""
     prediction: Prediction
+    imu_place: Placement | None = None
+    """Where the load cell sees the IMU that tells the motion; None: not known, or not asked."""
     joint: Joint | None = None
     """Where the solution is a joint estimate, which started from this fit's own."""
     sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])

@@ -12,17 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.elements.body import SensorBias
-from palpate.errors import PalpateError
+from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.stage.fit import Fit, solve_with, widened
 from palpate.experiment.stage.ground import rolled_radius, turned
 from palpate.experiment.stage.inputs import ImuMotion, Inputs, still_motion
 from palpate.identify import Solution, solve
 from palpate.identify.solution import Estimate
 from palpate.motion.clock import ClockMap
+from palpate.motion.extrinsics import Placement, imu_on_load_cell, misplaced
+from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import DRAWING_NAMES
 from palpate.physics.motion import exp_rotation, transform
 
+ENOUGH_S = 300.0
+"""Of a segment: the IMU's place is known from it."""
 SURELY = 4.0
 """Standard deviations."""
 STILL_PARTS = 10
@@ -226,6 +230,23 @@ def weighed(fit: Fit) -> Estimate | None:
     return next((e for e in free.estimates if e.name.rpartition(".")[2] == "m" and e.ci95 is not None), None)
 
 
+def imu_place(fit: Fit) -> Placement | None:
+    """Where the IMU that tells the motion sits, by the load cell: what carries both is rigid; None: not known."""
+    inputs, mounted, clock = fit.inputs, fit.inputs.imu, fit.inputs.clock
+    if mounted is None or clock is None or inputs.filtering.published:
+        return None
+    even, longest = mounted.even, max(fit.plan.segments, key=lambda s: s[1] - s[0])
+    start, stop = fit.balance.indices((longest[0], min(longest[1], longest[0] + ENOUGH_S)))
+    times_s = clock.to_reference(even.times_s)
+    near = slice(*np.searchsorted(times_s, inputs.times_s[[start, stop - 1]] + [-1.0, 1.0]))
+    at_imu = imu_motion(even.times_s[near], even.x[near, :3], even.x[near, 3:], np.eye(4), mounted.smoothing)
+    motion = resample_motion(replace(at_imu, times_s=times_s[near]), inputs.times_s[start:stop])
+    try:
+        return imu_on_load_cell(motion, inputs.sensors[0].wrench.x[start:stop])
+    except DataProblem:  # too little motion to tell, which gates say in other words
+        return None
+
+
 def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
     """Key of `uncertain` -> by how much the data surely contradict what was stated: numbers follow the stated one.
 
@@ -237,6 +258,9 @@ def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
         rolled = rolled_radius(inputs.poses, used, wheel.radius, inputs.filtering.order)
         if rolled is not None and abs(rolled[0] - wheel.radius) > rolled[1]:
             off["wheel_radius"] = abs(rolled[0] - wheel.radius)
+    if inputs.imu is not None and fit.imu_place is not None:
+        turn, move = misplaced(fit.imu_place, inputs.imu.T_body_imu)
+        off |= {key: by for key, by in (("imu_rotation", turn), ("imu_position", move)) if by > 0}
     m, mass = weighed(fit), inputs.belief.mass
     if m is not None and mass is not None and abs(m.value - mass) > SURELY * m.noise:
         off["load_cell_scale"] = abs(m.value / mass - 1)
