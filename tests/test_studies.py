@@ -65,7 +65,10 @@ def test_a_wheelbarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(r.smoothing) <= 1.2
     assert max(r.rms[:3]) <= 1.5  # N m
     assert r.moved < 1
-    assert max(r.rough_ratio.values()) <= 1.2
+    # from states that the IMU sharpens, half a second ends where it did, to 0.5 mm and a twentieth of a degree: so near
+    # that a ratio to what the true numbers leave (a fortieth) says nothing any more
+    assert r.replay["contact"] <= 5e-4
+    assert max(r.replay[name] for name in ("yaw", "camber", "pitch")) <= np.radians(0.05)
     for held in (r.held, r.held_by_springs):
         assert held is not None
         assert held.alike
