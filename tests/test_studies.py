@@ -66,7 +66,7 @@ def test_a_wheelbarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(r.rms[:3]) <= 1.5  # N m
     assert r.moved < 1
     # from states that the IMU sharpens, half a second ends where it did, to 0.5 mm and a twentieth of a degree: so near
-    # that a ratio to what the true numbers leave (a fortieth) says nothing any more
+    # that a ratio to what the true numbers leave, a hundredth of a degree, says nothing any more
     assert r.replay["contact"] <= 5e-4
     assert max(r.replay[name] for name in ("yaw", "camber", "pitch")) <= np.radians(0.05)
     for held in (r.held, r.held_by_springs):

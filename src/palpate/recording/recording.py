@@ -38,7 +38,8 @@ class Clock:
         object.__setattr__(self, "times_s", times)
         steps = np.diff(times)
         median = np.median(steps) if len(steps) else np.nan
-        usual = float(np.mean(steps[np.abs(steps - median) <= 0.5 * median])) if len(steps) else float("nan")
+        alike = steps[np.abs(steps - median) <= 0.5 * median] if len(steps) else steps
+        usual = float(np.mean(alike)) if len(alike) else float(median)
         object.__setattr__(self, "step_s", usual)
 
     def __len__(self) -> int:
