@@ -24,7 +24,6 @@ from palpate.identify.solution import drawn_values
 from palpate.twin.door import Session, door_twin, write_door_twin
 from studies.running import map_seeds
 from tests.oracles import doors_of_other_make as doors
-from tests.oracles import wheelbarrows_of_other_make as barrows
 
 TITLE = "Information: how near to the Cramér-Rao bound"
 STEP = 1e-6
@@ -42,8 +41,6 @@ def twin(folder: Path, seed: int) -> Written:
 OBJECTS: dict[str, Callable[[Path, int], Written]] = {
     "door with IMU": twin,
     "door of other make, no IMU": doors.write,
-    "wheelbarrow of other make with IMU": lambda folder, seed: barrows.write(folder, seed, imu=True),
-    "wheelbarrow of other make, no IMU": barrows.write,
 }
 
 
@@ -76,11 +73,18 @@ def bounds(solution: Solution) -> np.ndarray:
     return np.asarray(np.sqrt(np.diag(np.array(moved).T @ np.linalg.inv(R.T @ R) @ np.array(moved))))
 
 
+def _solution(path: Path, method: str) -> Solution:
+    """As `identify` has it before what the model lacks is added: geometry is known as well as the method says."""
+    other = path.with_name(f"{method}.yaml")
+    other.write_text(f"{path.read_text()}\nmethod: {method}\n")
+    experiment = read_experiment(other)
+    fit = fit_prepared(experiment, prepare_experiment(experiment))
+    return (joint(fit) if method == "joint" else with_estimated(fit)).solution
+
+
 def _numbers(path: Path, truth: dict[str, float]) -> list[Number] | None:
-    experiment = read_experiment(path)
     try:
-        fit = fit_prepared(experiment, prepare_experiment(experiment))
-        methods = with_estimated(fit).solution, joint(fit).solution
+        methods = _solution(path, "balance"), _solution(path, "joint")
     except PalpateError:
         return None
     numbers: list[Number] = []
