@@ -126,7 +126,8 @@ def test_nearest_rotation_of_any_matrix_maximises_the_trace(seed):
     H = rng.normal(size=(40, 3, 3)) * 10.0 ** rng.uniform(-6, 6)
     H[:10, :, 2] = H[:10, :, 1] * (1 + 1e-9)  # nearly rank two
     H[10:20, :, 1:] *= 1e-7  # nearly rank one
-    R, smallest, largest = nearest_rotations(H)
+    R, smallest, largest = nearest_rotations(H.transpose(1, 2, 0))
+    R = R.transpose(2, 0, 1)
     s = np.linalg.svd(H, compute_uv=False)
     s[:, 2] *= np.sign(np.linalg.det(H))
     np.testing.assert_allclose((R * H).sum(axis=(1, 2)), s.sum(axis=1), rtol=1e-9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from itertools import pairwise
 
@@ -103,13 +103,42 @@ def align(
     nor has one with fewer than three markers; `reason` says which. Reflections do not occur, flat clouds are as good as
     others.
     """
-    noise_m = NOISE_M if noise_m is None or np.isnan(noise_m) else noise_m
-    blocks: list[Alignment] = []
+    noise_m, blocks = _known_noise(noise_m), list[Alignment]()
     for start in range(0, max(len(points), 1), _FRAMES_AT_ONCE):
         part = slice(start, start + _FRAMES_AT_ONCE)
         w = weights if weights is None or weights.ndim == 1 else weights[part]
         blocks.append(_align_block(points[part], cloud, w, noise_m))
     return Alignment.joined(blocks)
+
+
+def _known_noise(noise_m: float | None) -> float:
+    return NOISE_M if noise_m is None or np.isnan(noise_m) else noise_m
+
+
+def realigned(
+    fit: Alignment,
+    points: FloatArray,
+    cloud: FloatArray,
+    changed: BoolArray,
+    *,
+    noise_m: float | None,
+    before_m: float | None,
+) -> Alignment:
+    """`align` of points that differ from those of a fit, which noise of before_m judged, in some frames (frames,) only.
+
+    The others keep their poses, unless this noise judges them otherwise.
+    """
+    turn_std = fit.turn_std * (_known_noise(noise_m) / _known_noise(before_m))
+    new = replace(fit.at(np.arange(len(points))), turn_std=turn_std)
+    again = np.flatnonzero(changed | (fit.reason == Reason.COLLINEAR) | (turn_std > _LARGEST_TURN_RAD))
+    if len(again):
+        new.put(again, align(points[again], cloud, noise_m=noise_m))
+    return new
+
+
+def differing(a: FloatArray, b: FloatArray) -> BoolArray:
+    """(frames,): whether any of two recordings' points (frames, k, 3) differ, or only one shows it."""
+    return np.asarray(((a != b) & ~(np.isnan(a) & np.isnan(b))).any(axis=(1, 2)))
 
 
 def known_points(points: FloatArray) -> BoolArray:
@@ -119,32 +148,40 @@ def known_points(points: FloatArray) -> BoolArray:
 
 
 def _align_block(p: FloatArray, cloud: FloatArray, weights: FloatArray | None, noise_m: float) -> Alignment:
-    """Align one block of frames."""
-    placed = known_points(cloud)
-    used = known_points(p) & (placed if weights is None else placed & (weights > 0))
-    w = used * (1.0 if weights is None else weights)
-    total = w.sum(axis=1)
-    total = np.where(total > 0, total, 1.0)[:, None]
+    """Align one block of frames; its arrays are by component, (3, frames, markers): short rows would take longer."""
+    placed, x = known_points(cloud), np.ascontiguousarray(p.transpose(2, 0, 1))
+    used = np.isfinite(x[0] + x[1] + x[2]) & (placed if weights is None else placed & (weights > 0))
+    w, ones = used * (1.0 if weights is None else weights), np.ones(len(cloud))
+    total = w @ ones
+    total = np.where(total > 0, total, 1.0)
     centre = cloud[placed].mean(axis=0) if placed.any() else np.zeros(3)
     c = np.where(placed[:, None], cloud - centre, 0.0)  # small: products with far coordinates lose digits
-    q, mean_c = np.where(used[:, :, None], p, 0.0), w @ c / total
-    mean_p = (w[:, None] @ q)[:, 0] / total
-    moments = (w[:, :, None] * (q - mean_p[:, None])).swapaxes(1, 2) @ (c - mean_c[:, None]) / total[:, :, None]
-    R, smallest, largest = nearest_rotations(moments)
+    q, mean_c = np.where(used, x, 0.0), (w @ c).T / total
+    mean_p = (q @ ones if weights is None else np.einsum("ink,nk->in", q, w)) / total
+    q -= mean_p[:, :, None]
+    q *= w
+    moments = np.ascontiguousarray((q.reshape(-1, len(c)) @ c).reshape(3, -1, 3).swapaxes(1, 2))
+    R, smallest, largest = nearest_rotations(moments / total)
     lever, count = np.sqrt(np.maximum(smallest, 0.0)), used.sum(axis=1)
-    effective = count if weights is None else total[:, 0] ** 2 / np.maximum((w * w).sum(axis=1), 1e-300)
+    effective = count if weights is None else total**2 / np.maximum((w * w) @ ones, 1e-300)
     turn_std = noise_m / np.maximum(lever * np.sqrt(effective), 1e-300)
     unsure = (turn_std > _LARGEST_TURN_RAD) | ~(lever > _THINNEST * np.sqrt(largest))
     reason = np.where(count < 3, Reason.TOO_FEW, np.where(unsure, Reason.COLLINEAR, Reason.OK)).astype(np.int8)
     known = reason == Reason.OK
-    R[~known] = np.nan
-    r = mean_p - (R @ mean_c[:, :, None])[..., 0]
-    error = np.where(placed, np.linalg.norm(p - c @ R.swapaxes(1, 2) - r[:, None], axis=2), np.nan)
-    return Alignment(R, r - R @ centre, error, used, np.where(known, turn_std, np.nan), reason)
+    R[:, :, ~known] = np.nan
+    r = mean_p - (R * mean_c).sum(axis=1)
+    # one product: R c + r of all frames
+    fitted = np.concatenate([R, r[:, None]], axis=1).swapaxes(1, 2).reshape(-1, 4) @ np.vstack([c.T, ones])
+    x -= fitted.reshape(x.shape)
+    x *= x
+    error = np.sqrt(x[0] + x[1] + x[2])
+    error[:, ~placed] = np.nan
+    rotation = np.ascontiguousarray(R.transpose(2, 0, 1))
+    return Alignment(rotation, r.T - rotation @ centre, error, used, np.where(known, turn_std, np.nan), reason)
 
 
 def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rotations R (n, 3, 3) that maximise tr(R' H) for moments H (n, 3, 3), with s2 + s3 and s1 of H, both (n,).
+    """Rotations R (3, 3, n) that maximise tr(R' H) for moments H (3, 3, n), with s2 + s3 and s1 of H, both (n,).
 
     s are the singular values, the last with the sign of det H; s2 + s3 = 0 where R is not unique. With I = s1 + s2 +
     s3, the largest root of (x^2 - |H|^2)^2 - 8 x det H - 4 |cof H|^2 (Horn 1987, J. Opt. Soc. Am. A 4:629, there as
@@ -152,13 +189,15 @@ def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     R (I II - III) = I cof H + (I^2 - II) H - H H'H. Where the cloud is so thin that rounding errors show, the SVD
     decides.
     """
-    scale = np.sqrt((moments * moments).sum(axis=(1, 2)))
+    scale = np.sqrt(np.einsum("ijn,ijn->n", moments, moments))
     size = np.where(scale > 0, scale, 1.0)
-    H = np.ascontiguousarray(moments.transpose(1, 2, 0)) / size
-    a, b = H[[1, 2, 0]], H[[2, 0, 1]]  # rows of cof H are cross products of the rows of H
-    cof = a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
+    H = moments / size
+    cof = np.empty_like(H)
+    for i, j in np.ndindex(3, 3):  # rows of cof H are cross products of the rows of H
+        a, b = H[i - 2], H[i - 1]
+        cof[i, j] = a[j - 2] * b[j - 1] - a[j - 1] * b[j - 2]
     det = (H[0] * cof[0]).sum(axis=0)
-    minors = (cof * cof).sum(axis=(0, 1))
+    minors = np.einsum("ijn,ijn->n", cof, cof)
     I = _largest_root(det, minors)
     II = (I * I - 1.0) / 2
     below = I * II - det
@@ -170,7 +209,7 @@ def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     weak = ~((departure < 1e-12) & (below > _DOUBLE))  # errors of I only stretch R
     if weak.any():
         R[:, :, weak], smallest[weak] = _by_svd(H[:, :, weak])
-    return np.ascontiguousarray(R.transpose(2, 0, 1)), np.where(scale > 0, smallest * size, 0.0), s1 * size
+    return R, np.where(scale > 0, smallest * size, 0.0), s1 * size
 
 
 def _product(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -399,8 +438,12 @@ class BodyFit:
 def fit_body(markers: Markers, cloud: Cloud, *, noise_m: float | None = None) -> BodyFit:
     """Poses of the cloud's frame from the markers that it names; noise as in `align`."""
     chosen = select_markers(markers, cloud.names)
-    alignment = align(chosen.points, cloud.points, noise_m=noise_m)
-    return BodyFit(cloud.names, Poses(chosen.times_s, alignment.rotation, alignment.position), alignment)
+    return body_fit(chosen, align(chosen.points, cloud.points, noise_m=noise_m))
+
+
+def body_fit(markers: Markers, alignment: Alignment) -> BodyFit:
+    """An alignment of these markers with the cloud of the same names."""
+    return BodyFit(markers.names, Poses(markers.times_s, alignment.rotation, alignment.position), alignment)
 
 
 def static_cloud(markers: Markers) -> Cloud:
@@ -497,6 +540,8 @@ def body_points(points: FloatArray, alignment: Alignment) -> FloatArray:
 def select_markers(markers: Markers, names: Iterable[str]) -> Markers:
     """The named markers, in that order; a name may leave out the subject ("Subject:name")."""
     places = [marker_index(markers.names, name) for name in names]
+    if places == list(range(len(markers.names))):
+        return markers
     return Markers(tuple(markers.names[i] for i in places), markers.times_s, markers.points[:, places])
 
 
@@ -653,13 +698,15 @@ def fill_gaps(
     *,
     longest_spline_s: float = 0.1,
     noise_m: float | None = None,
+    fit: Alignment | None = None,
 ) -> Filled:
     """Fill what was hidden, first from the body, then by splines over gaps of at most longest_spline_s.
 
     Where the pose is known, a hidden marker of the cloud is at R c + r plus its own distance from its place, which goes
     in a straight line (in the body) from before the gap to after it: nothing jumps. Where it is not, and for markers
     that the cloud does not have, a cubic spline bridges the gap if it is short. What is left splits the recording:
-    `usable` says into which intervals. noise_m, of a marker's coordinate, says which poses are known (`align`).
+    `usable` says into which intervals. noise_m, of a marker's coordinate, says which poses are known (`align`); fit:
+    the alignment of these markers with all of the cloud by this noise, where it is known.
     """
     times, points, seen = markers.times_s, markers.points.copy(), markers.seen
     known = seen.all(axis=1)
@@ -667,14 +714,18 @@ def fill_gaps(
     source = np.where(seen, Source.SEEN, Source.HIDDEN).astype(np.int8)
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     places = cloud.places(markers.names) if cloud is not None else np.full((len(markers.names), 3), np.nan)
-    _from_body(times, points, places, source, noise_m)
+    fit = align(points, places, noise_m=noise_m) if fit is None else fit
+    _from_body(times, points, places, source, fit)
     # A marker whose own gap is short may restore the pose, and that gives the others; then what is short by now.
     for from_seen in (True, False):
-        for i in range(len(markers.names)):
+        bridged = [
             _by_spline(times, points[:, i], source[:, i], longest_spline_s, from_seen=from_seen)
-        known = _from_body(times, points, places, source, noise_m)
-    if cloud is None:
-        known = np.asarray(known_points(points).all(axis=1))
+            for i in range(len(markers.names))
+        ]
+        if any(bridged):
+            fit = align(points, places, noise_m=noise_m)
+            _from_body(times, points, places, source, fit)
+    known = fit.usable if cloud is not None else np.asarray(known_points(points).all(axis=1))
     report: list[MarkerGaps] = []
     for i, name in enumerate(markers.names):
         gaps = runs(~seen[:, i])
@@ -689,36 +740,37 @@ def fill_gaps(
 
 
 def _from_body(
-    times: FloatArray, points: FloatArray, places: FloatArray, source: NDArray[np.int8], noise_m: float | None
-) -> BoolArray:
-    """Fill the cloud's markers where the pose is known, in place; returns where it is."""
-    fit = align(points, places, noise_m=noise_m)
-    offset = body_points(points, fit) - places
+    times: FloatArray, points: FloatArray, places: FloatArray, source: NDArray[np.int8], fit: Alignment
+) -> None:
+    """Fill the cloud's markers where the pose is known, in place."""
     for i in np.flatnonzero(np.isfinite(places[:, 0])):
         at = np.flatnonzero(fit.usable & (source[:, i] == Source.HIDDEN))
         if len(at):
-            body = places[i] + _blended(times, offset[:, i], at)
+            there = np.flatnonzero(fit.usable & (source[:, i] != Source.HIDDEN))
+            offset = np.einsum("nji,nj->ni", fit.rotation[there], points[there, i] - fit.position[there]) - places[i]
+            body = places[i] + _blended(times, offset, there, at)
             points[at, i] = np.einsum("nij,nj->ni", fit.rotation[at], body) + fit.position[at]
             source[at, i] = Source.BODY
-    return fit.usable
 
 
-def _blended(times: FloatArray, offset: FloatArray, at: NDArray[np.int64]) -> FloatArray:
-    """(at, 3) a marker's offset from its place (frames, 3) over its gaps: means beside them, straight between."""
-    there = np.flatnonzero(np.isfinite(offset[:, 0]))
+def _blended(times: FloatArray, offset: FloatArray, there: NDArray[np.int64], at: NDArray[np.int64]) -> FloatArray:
+    """(at, 3) a marker's offset (there, 3) from its place over its gaps: means beside them, straight between."""
     if len(there) == 0:
         return np.zeros((len(at), 3))
-    t, total = times[there], np.concatenate([np.zeros((1, 3)), np.cumsum(offset[there], axis=0)])
+    t, total = times[there], np.concatenate([np.zeros((1, 3)), np.cumsum(offset, axis=0)])
     low, high = np.searchsorted(t, t - _BESIDE_S), np.searchsorted(t, t + _BESIDE_S, side="right")
     return interpolated(times[at], t, (total[high] - total[low]) / (high - low)[:, None])
 
 
 def _by_spline(
     times: FloatArray, x: FloatArray, source: NDArray[np.int8], longest_s: float, *, from_seen: bool
-) -> None:
-    """Bridge the short gaps of one marker (frames, 3), in place; with from_seen, only those between seen samples."""
-    there = np.isfinite(x[:, 0])
-    known = np.flatnonzero(there)
+) -> bool:
+    """Bridge the short gaps of one marker (frames, 3), in place; with from_seen, only those between seen samples.
+
+    Returns whether there were any.
+    """
+    there = source != Source.HIDDEN
+    known, bridged = np.flatnonzero(there), False
     for first, stop in runs(~there):
         if first == 0 or stop == len(x) or times[stop] - times[first - 1] > longest_s + 1e-9:
             continue
@@ -730,4 +782,5 @@ def _by_spline(
         beside = beside[np.abs(times[beside] - times[first]) < 2 * longest_s + times[stop - 1] - times[first]]
         if len(beside) >= 4:
             x[first:stop] = spline(times[beside], x[beside])(times[first:stop])
-            source[first:stop] = Source.SPLINE
+            source[first:stop], bridged = Source.SPLINE, True
+    return bridged

@@ -138,8 +138,8 @@ def _short(name: str) -> str:
     return name.rsplit(":", 1)[-1]
 
 
-def check_markers(markers: clouds.Markers, cloud: clouds.Cloud) -> Checked:
-    """Find and repair the faults of a body's markers.
+def check_markers(markers: clouds.Markers, cloud: clouds.Cloud, fit: clouds.Alignment | None = None) -> Checked:
+    """Find and repair the faults of a body's markers; fit: their alignment as they are (`fit_body`), where it is known.
 
     Poses come from the markers that agree with each other (`robust_align`). A point at another marker's place has the
     wrong label, and so have points whose labels make the body turn over in a moment; one that jumps away and back is a
@@ -159,7 +159,11 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud) -> Checked:
     scale = _fitting_scale(chosen, cloud)
     case = _Case(chosen, cloud, scale)
     levels: list[list[_Level]] = [[] for _ in cloud.names]
-    state = _aligned(case, levels)
+    plain = None
+    if fit is not None:
+        same, judged = np.zeros(len(times), dtype=bool), {"noise_m": scale.pose_noise_m, "before_m": None}
+        plain = clouds.realigned(fit, chosen.points, cloud.points, same, **judged)
+    state = _aligned(case, levels, plain)
     places = robust.flipped_places(state.points, times, cloud.points, state.alignment)
     places, flips = robust.believed_exchanges(places, clouds.known_points(state.points))
     if flips:
@@ -227,24 +231,29 @@ class _State:
     confused: BoolArray
 
 
-def _aligned(case: _Case, levels: list[list[_Level]]) -> _State:
-    """Put labels right and find the poses, with the places that moved markers have at the time."""
+def _aligned(case: _Case, levels: list[list[_Level]], plain: clouds.Alignment | None = None) -> _State:
+    """Put labels right and find the poses, with the places that moved markers have at the time.
+
+    plain: the alignment of all markers, where none has moved, as it is overwritten by `robust_align`.
+    """
     original, cloud, scale = case.markers.points, case.cloud.points, case.scale
     window = max(1, round(_BRIEF_S / case.step_s))
     # stretches without a move, and the cloud as it is there
     cuts = sorted({0, len(original)} | {level.first for mine in levels for level in mine[1:]})
     shifts = [_shift(mine, len(original)) for mine in levels]
     epochs = [(slice(a, b), cloud + np.array([shift[a] for shift in shifts])) for a, b in pairwise(cuts)]
-    fits = [robust.robust_align(original[at], now, scale) for at, now in epochs]
+    fits = [robust.robust_align(original[at], now, scale, plain) for at, now in epochs]
     pairs = list(zip(epochs, fits, strict=True))
     places = np.concatenate([robust.other_places(original[at], now, scale, fit) for (at, now), fit in pairs])
     home = np.concatenate([fit.sound for fit in fits])
     places, exchanges = robust.believed_exchanges(places, clouds.known_points(original), home, window)
-    points = robust.relabelled(original, places)
-    fits = [robust.robust_align(points[at], now, scale) for at, now in epochs]
+    points, other = robust.relabelled(original, places), (places != np.arange(len(cloud))).any(axis=1)
+    for (at, now), fit in pairs:
+        again = np.flatnonzero(other[at])
+        if len(again):
+            fit.put(again, robust.robust_align(points[at][again], now, scale))
     alignment = clouds.Alignment.joined([fit.alignment for fit in fits])
     residual = clouds.body_points(points, alignment) - cloud
-    pairs = zip(epochs, fits, strict=True)
     free = np.concatenate(
         [clouds.deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs]
     )

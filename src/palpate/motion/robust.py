@@ -80,6 +80,12 @@ class RobustFit:
     places: IntArray
     """(frames, markers): whose place each label's point has where exchanged labels alone explain it, else its own."""
 
+    def put(self, frames: IntArray, other: RobustFit) -> None:
+        """Overwrite these frames by another fit."""
+        self.alignment.put(frames, other.alignment)
+        for name in ("sound", "confused", "places"):
+            getattr(self, name)[frames] = getattr(other, name)
+
 
 def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
     """Noise and bending of a body's markers about their own mean places, whatever a minority of markers does.
@@ -139,14 +145,17 @@ def some_frames(points: FloatArray) -> FloatArray:
     return points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))]
 
 
-def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustFit:
+def robust_align(
+    points: FloatArray, cloud: FloatArray, scale: Scale, plain: clouds.Alignment | None = None
+) -> RobustFit:
     """Align each frame to the markers that agree with each other.
 
-    Frames that a plain alignment explains are left at that. In the others the markers that the rest does not agree with
-    are taken away, the worst first; where too few are left, exchanged labels are tried.
+    Frames that a plain alignment (`align`, as noise of `pose_noise_m` judges it) explains are left at that. In the
+    others the markers that the rest does not agree with are taken away, the worst first; where too few are left,
+    exchanged labels are tried. A plain alignment that is given is overwritten.
     """
     k = len(cloud)
-    fit = clouds.align(points, cloud, noise_m=scale.pose_noise_m)
+    fit = clouds.align(points, cloud, noise_m=scale.pose_noise_m) if plain is None else plain
     seen = clouds.known_points(points) & clouds.known_points(cloud)
     count = seen.sum(axis=1)
     worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)

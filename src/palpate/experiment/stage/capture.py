@@ -112,9 +112,15 @@ def align_body(
     recording: Recording, markers: Markers, cloud: Cloud, reference: str = "mean", *, longest_gap_s: float = 0.1
 ) -> Body:
     """Find the markers' faults, fill their gaps, and align them with the cloud."""
-    checked = check_markers(markers, cloud)
-    noise = checked.scale.spread_m
-    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
+    raw = clouds.fit_body(markers, cloud)
+    checked = check_markers(markers, cloud, raw.alignment)
+    noise, recorded = checked.scale.spread_m, clouds.select_markers(markers, cloud.names).points
+    repaired = clouds.differing(recorded, checked.markers.points)
+    points = checked.markers.points
+    fit = clouds.realigned(raw.alignment, points, cloud.points, repaired, noise_m=noise, before_m=None)
+    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise, fit=fit)
+    more = (filled.source != clouds.Source.SEEN).any(axis=1)
+    last = clouds.realigned(fit, filled.markers.points, cloud.points, more, noise_m=noise, before_m=noise)
     return Body(
         recording=recording,
         markers=markers,
@@ -122,11 +128,11 @@ def align_body(
         placed=cloud,
         reference=reference,
         averaged=len(markers.times_s),
-        raw=clouds.fit_body(markers, cloud),
+        raw=raw,
         checked=checked,
         filled=filled,
-        fit=clouds.fit_body(checked.markers, cloud, noise_m=noise),
-        poses=clouds.fit_body(filled.markers, cloud, noise_m=noise).poses,
+        fit=clouds.body_fit(checked.markers, fit),
+        poses=clouds.body_fit(filled.markers, last).poses,
         rows=np.arange(len(markers.times_s)),
         frames={},
     )
