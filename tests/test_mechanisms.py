@@ -96,3 +96,26 @@ def test_a_mechanism_declares_its_type_and_names_of_its_state_once(name: str) ->
     assert mechanism.type == name
     assert len(set(mechanism.state)) == len(mechanism.state)
     assert len(mechanism.accelerations) <= len(mechanism.state)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in MECHANISMS.items() if kind.z_up])
+def test_where_z_points_up_weight_works_by_the_height_of_the_place(name: str) -> None:
+    """The power of a point mass's weight over the rows is g m times how fast its place rises, by differences."""
+    mechanism, rng, h = MECHANISMS[name](), np.random.default_rng(1), 1e-6
+    n, m, c = len(mechanism.accelerations), 3.0, np.array([0.2, -0.3, 0.4])
+
+    def height(positions: np.ndarray) -> float:
+        R, r = mechanism.place([*positions, *[0.0] * n], FLOATS)
+        return float(r[2] + np.array(R)[2] @ c)
+
+    for _ in range(5):
+        state = 0.3 * rng.normal(size=len(mechanism.state))
+        if n == 6:
+            state[3:7] = Rotation.random(rng=rng).as_quat(scalar_first=True)
+        still = mechanism.expand([*state[:-n], *[0.0] * n], [0.0] * n, FLOATS)
+        force = m * np.array(still.specific_acceleration)
+        rows = mechanism.project(still, [*force, *np.cross(c, force)], FLOATS)
+        power = np.dot(rows, mechanism.row_speeds(state.tolist(), FLOATS))
+        rates = np.array(mechanism.rates(state.tolist(), FLOATS))
+        rise = (height(state[:-n] + h * rates) - height(state[:-n] - h * rates)) / (2 * h)
+        assert power == pytest.approx(mechanism.gravity * m * rise, rel=1e-7, abs=1e-7)

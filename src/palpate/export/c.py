@@ -26,7 +26,7 @@ from palpate.export.common import NO_LIMIT, Files, filled, object_to_export, tem
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime import stepper
-from palpate.runtime.equations import Equations, Kernels, limits
+from palpate.runtime.equations import Equations, Kernels, has_quaternion, limits
 from palpate.runtime.pairing import FRAME, wrench_words
 from palpate.runtime.stepper import BRAKE_S, check_step, check_wrench_limit, has_one_freedom, kept, rest
 
@@ -169,7 +169,6 @@ def c_source(
         '#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#include "model.h"',
         "\n".join(f"#define {key}_ {value}" for key, value in defines.items()),
         *code,
-        template("common.c"),
         template("one_freedom.c" if has_one_freedom(model) else "several_freedoms.c"),
         template("public.c"),
     ]
@@ -194,12 +193,10 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
             del kernels["press"]
     else:
         kernels, fades = stepper.many_freedoms_kernels(model, e, dt)
-        stops, dry = len(kernels["pressed"][1]), len(kernels["levels"][1])
+        stops, dry, said = len(kernels["pressed"][1]), len(e.dry()), len(kernels["system"][1])
         defines = {
             **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": stepper.TOUCHES, "REST": stepper.REST},
-            "TURNS": int(stepper.has_quaternion(model)),
-            "GAUSS_AT": ", ".join(c_number(at) for at, _ in stepper.GAUSS),
-            "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in stepper.GAUSS),
+            **{"SAID": said, "TURNS": int(e.turns)},
             **{name: getattr(stepper, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
         }
         kernels = {k: v for k, v in kernels.items() if v[1]}
@@ -222,7 +219,7 @@ def _possible(model: Model) -> str:
     """What else a state must be, as `Stepper.reset` asks."""
     places = [*limits(model.mechanism), *([(0, *model.mechanism.reach)] if has_one_freedom(model) else [])]
     conditions = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
-    if stepper.has_quaternion(model):
+    if has_quaternion(model):
         conditions.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
     return "".join(f" && {x}" for x in conditions)
 

@@ -79,6 +79,8 @@ class Mechanism(ABC):
     """Where the body frame is, in words for people."""
     main: ClassVar[str | None] = None
     """The coordinate that end stops act on and that pictures have on their x-axis: the only freedom, where it is."""
+    z_up: ClassVar[bool] = False
+    """Whether z of its frame points up wherever it stands: then weight works by the height that `place` says alone."""
     way: ClassVar[tuple[str, str]] = ("forth", "back")
     """Words for moving along the main coordinate with positive and with negative speed."""
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.0)

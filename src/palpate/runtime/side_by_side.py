@@ -52,8 +52,7 @@ def _many_freedoms(model: Model, dt: float) -> _Advance:
     e = Equations(model)
     kernels, fades = one.many_freedoms_kernels(model, e, dt)
     flat = {name: e.trace.function(*kernel, arrays=True) for name, kernel in kernels.items()}
-    n, m, positions = e.n, len(kernels["levels"][1]), len(e.positions)
-    within, turns = limits(model.mechanism), one.has_quaternion(model)
+    n, m, positions, within = e.n, len(e.dry()), len(e.positions), limits(model.mechanism)
 
     def of(name: str, *arguments: Any, copies: int) -> FloatArray:
         """(results, copies)."""
@@ -63,43 +62,28 @@ def _many_freedoms(model: Model, dt: float) -> _Advance:
             out[i] = x
         return out
 
-    def move(q: FloatArray, u: FloatArray) -> FloatArray:
-        if turns:
-            return np.concatenate([q[:3] + dt * u[:3], _turned(q[3:7], u[3:], dt)])
-        half = q + 0.5 * dt * of("rates", (*q, *u), copies=q.shape[1])
-        return q + dt * of("rates", (*half, *u), copies=q.shape[1])
+    def move(state: FloatArray, u: FloatArray) -> FloatArray:
+        return of("move", tuple(state), tuple(u), copies=u.shape[1])
 
-    def hold(state: FloatArray, u: FloatArray, Z: FloatArray) -> FloatArray:
-        copies = u.shape[1]
-        C = of("ways", tuple(state), copies=copies).reshape(m, n, copies)
-        G, free = np.einsum("inb,jnb->ijb", C, Z), np.einsum("inb,nb->ib", C, u)
-        most = dt * of("levels", (*state[:-n], *np.zeros((n, copies))), copies=copies)
+    def hold(said: FloatArray) -> FloatArray:
+        copies, u = said.shape[1], said[:n]
+        sizes = [2 * n + 2, m * n, m * n, m * m, m, m]
+        _, *parts, free, most, slipping = np.split(said, np.cumsum(sizes))
+        Z, C, G = (x.reshape(m, -1, copies) for x in parts)
         f = _dry_impulses(G, free, most, np.zeros((m, copies)))
         if fades:
-            most = np.where(np.abs(f) < most, most, dt * of("levels", tuple(state), copies=copies))
+            most = np.where(np.abs(f) < most, most, slipping)
             f = _dry_impulses(G, free, most, f)
         new = u - np.einsum("jb,jnb->nb", f, Z)
         along = C != 0.0
         held = (np.abs(f) < most) & (along.sum(axis=1) == 1)
         return np.where((along & held[:, None]).any(axis=0), 0.0, new)
 
-    def towards(state: FloatArray, ahead: FloatArray, w: FloatArray) -> FloatArray:
-        copies = state.shape[1]
-        rows = of("system", tuple(state), tuple(ahead), tuple(w), copies=copies).reshape(n, -1, copies)
-        X = _solved(rows.transpose(2, 0, 1)).transpose(2, 1, 0)
-        u = state[-n:] + X[0]
-        return hold(state, u, X[1:]) if m else u
-
-    def bounded(state: FloatArray, there: FloatArray, u: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        q, copies = state[:positions], u.shape[1]
-        had, old_stops = of("account", tuple(state), copies=copies)
+    def bounded(state: FloatArray, there: FloatArray, u: FloatArray, said: FloatArray) -> tuple[FloatArray, FloatArray]:
+        q, had, copies = state[:positions], said[n], u.shape[1]
         over = np.ones(copies, dtype=bool)
         for last in (False, False, True):
-            new, stops = of("account", (*there, *u), copies=copies)
-            way = there - q
-            lifted = [weight * of("power", (*(q + at * way), *u), copies=copies)[0] for at, weight in one.GAUSS]
-            worked = of("pushed", (*q, *u), tuple(w), copies=copies)[0]
-            taken = dt * (np.array(lifted).sum(axis=0) - worked) + stops - old_stops
+            new, taken = of("account", tuple(state), tuple(there), tuple(u), tuple(said), copies=copies)
             u = np.where(np.isfinite(new + taken), u, np.nan)
             over = over & (new + taken > had)
             if not over.any():
@@ -109,21 +93,22 @@ def _many_freedoms(model: Model, dt: float) -> _Advance:
                 kept = np.where(over, np.where(left > 0.0, np.sqrt(np.maximum(left, 0.0) / new), 0.0), 1.0)
                 return np.where(over & ~(left > 0.0), q, there), kept * u
             u = np.where(over, _affordable(had, new, taken) * u, u)
-            there = np.where(over, move(q, u), there)
+            there = np.where(over, move(state, u), there)
         return there, u
 
     def advance(state: FloatArray, w: FloatArray) -> FloatArray:
         q, v, copies = state[:positions], state[-n:], state.shape[1]
-        there, u, open_ = move(q, v), v, np.ones(copies, dtype=bool)
+        there, u, said, open_ = move(state, v), v, np.empty((0, copies)), np.ones(copies, dtype=bool)
         touched = of("pressed", tuple(there), copies=copies) > 0.0
         for _ in range(one.TOUCHES):
-            u = np.where(open_, towards(state, there, w), u)
-            there = np.where(open_, move(q, u), there)
+            said = of("system", tuple(state), tuple(there), tuple(w), copies=copies)
+            u = np.where(open_, hold(said) if m else said[:n], u)
+            there = np.where(open_, move(state, u), there)
             before, touched = touched, of("pressed", tuple(there), copies=copies) > 0.0
             open_ = open_ & (touched != before).any(axis=0)
             if not open_.any():
                 break
-        there, u = bounded(state, there, u, w)
+        there, u = bounded(state, there, u, said)
         lost = ~np.isfinite(there.sum(axis=0) + u.sum(axis=0))
         rests = np.zeros(copies, dtype=bool)
         if m:
@@ -141,37 +126,6 @@ def _affordable(had: FloatArray, new: FloatArray, taken: FloatArray) -> FloatArr
     """The part s of a step for which kinetic energy is left: new s^2 + taken s = had."""
     root = np.sqrt(taken * taken + 4.0 * new * had)
     return np.asarray(np.where(taken > 0.0, 2.0 * had / (taken + root), (root - taken) / (2.0 * new)), dtype=float)
-
-
-def _turned(q: FloatArray, omega: FloatArray, dt: float) -> FloatArray:
-    """Unit quaternions w x y z (4, copies) after turning with omega (3, copies): `_turned` of the stepper."""
-    speed = np.sqrt((omega**2).sum(axis=0))
-    half = 0.5 * dt * speed
-    c, (x, y, z) = np.cos(half), np.where(speed > 0.0, np.sin(half) / speed, 0.0) * omega
-    a, b, g, d = q
-    turned = np.array(
-        [
-            a * c - b * x - g * y - d * z,
-            a * x + b * c + g * z - d * y,
-            a * y - b * z + g * c + d * x,
-            a * z + b * y - g * x + d * c,
-        ]
-    )
-    return turned / np.sqrt((turned**2).sum(axis=0))
-
-
-def _solved(rows: FloatArray) -> FloatArray:
-    """(copies, n, right sides): A X = B from [A | B] (copies, n, n + right sides); NaN where A is singular."""
-    n = rows.shape[1]
-    try:
-        return np.asarray(np.linalg.solve(rows[:, :, :n], rows[:, :, n:]), dtype=float)
-    except np.linalg.LinAlgError:
-        X = np.full((len(rows), n, rows.shape[2] - n), np.nan)
-        for i, each in enumerate(rows):
-            columns = one.solved([list(row) for row in each.tolist()])
-            if columns is not None:
-                X[i] = np.array(columns).T
-        return X
 
 
 def _dry_impulses(G: FloatArray, free: FloatArray, most: FloatArray, start: FloatArray) -> FloatArray:

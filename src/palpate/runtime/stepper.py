@@ -19,6 +19,7 @@ from collections.abc import Callable, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
 from palpate.physics.units import shown
-from palpate.runtime.equations import Equations, Kernels, dot, limits
+from palpate.runtime.equations import Equations, Kernels, Term, dot, has_quaternion, limits
 
 
 class StepStatus(IntEnum):
@@ -170,47 +171,61 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
 GAUSS = ((0.5 - math.sqrt(0.15), 5 / 18), (0.5, 8 / 18), (0.5 + math.sqrt(0.15), 5 / 18))
 REST = 1e-9
 """Speeds (m/s, rad/s) and accelerations below this are rest where dry friction acts; less than what any tilt does."""
-_QUATERNION = ("q_w", "q_x", "q_y", "q_z")
-_Function = Callable[..., tuple[float, ...]]
-_Move = Callable[[State, Sequence[float]], State]
 
 
 def many_freedoms_kernels(model: Model, e: Equations, dt: float) -> tuple[Kernels, bool]:
     """What a step of several freedoms evaluates; whether dry friction changes with the speeds.
 
-    `system`: for each row [A | impulse | r_j ...] of the balance in `many_freedoms`; `l` are the positions at which the
-    stops are pressed. `account`, `power` and `pushed`: energy, and the power of springs, weight and wrench.
+    `system`: the balance of `many_freedoms`, solved; `l` are the positions at which the stops are pressed. First the
+    new speeds u without dry friction; then kinetic and stored energy where the step begins, and what the wrench does to
+    each speed (N, N m); then, each for all dry elements: what a unit impulse takes from the speeds (Z), how the speeds
+    enter its own (C), C Z, C u, the largest impulse at rest and, if that is another, while it slips. `move`: the
+    positions after a step with the speeds `u`. `account`: kinetic energy after a step with the speeds `u` to the
+    positions `l`, and what springs, stops and weight take on it, less the wrench's work; `e`: what `system` said.
     """
     n, trace, dry = e.n, e.trace, e.dry()
-    turns, rates, count = has_quaternion(model), e.rates(), len(e.positions)
-    if not turns and len(rates) != count:
+    rates, count = e.rates(), len(e.positions)
+    if not e.turns and len(rates) != count:
         names = ", ".join(model.mechanism.state[:-n])
         raise PalpateError(f"model {model.name!r}: rates() must say how {names} change, not {len(rates)} numbers")
-    ratio = [[trace.term(0.0)] * n] * count  # nothing acts on a coordinate of a free body
-    if not turns:
-        ratio = [[trace.derivative(r, v) for v in e.speeds] for r in rates]
     lead = [trace.variable(f"l[{i}]") for i in range(count)]
-    parts = zip(e.bias, e.stops(lead), e.stops(e.positions), strict=True)
-    bias = [trace.term(b + there - here) for b, there, here in parts]
-    slope = [[trace.derivative(row, x) for x in lead] for row in e.stops(lead)]
-    K = [[dot(row, [r[j] for r in ratio]) for j in range(n)] for row in slope]
-    back = [dot(row, [x - q for x, q in zip(lead, e.positions, strict=True)]) for row in slope]
-    impulse = [dt * (w - b + x - dt * dot(k, e.speeds)) for w, b, x, k in zip(e.applied, bias, back, K, strict=True)]
-    A = [
-        [e.inertia[i][j] + dt * (trace.derivative(bias[i], v) + dt * K[i][j]) for j, v in enumerate(e.speeds)]
-        for i in range(n)
+    new = [trace.variable(f"u[{i}]") for i in range(n)]
+    bias = [b + there - here for b, there, here in zip(e.bias, e.stops(lead), e.stops(e.positions), strict=True)]
+    impulse = [w - b for w, b in zip(e.applied, bias, strict=True)]
+    stiffness: list[list[Term]] = []
+    if not e.turns:  # no stop acts on a free body
+        slope = [[trace.derivative(row, x) for x in lead] for row in e.stops(lead)]
+        ratio = [[trace.derivative(r, v) for r in rates] for v in e.speeds]
+        stiffness = [[dot(row, column) for column in ratio] for row in slope]
+        way = [x - q for x, q in zip(lead, e.positions, strict=True)]
+        back = [dot(s, way) - dt * dot(k, e.speeds) for s, k in zip(slope, stiffness, strict=True)]
+        impulse = [x + b for x, b in zip(impulse, back, strict=True)]
+    change, *Z = e.solved([[dt * x for x in impulse], *(rows for rows, _, _ in dry)], dt, stiffness)
+    u, C = [v + x for v, x in zip(e.speeds, change, strict=True)], [speeds for _, speeds, _ in dry]
+    energy, levels = e.energy(), [level for _, _, level in dry]
+    resting = trace.replaced(levels, e.speeds, [0.0] * n)
+    fades = any(a is not b for a, b in zip(levels, resting, strict=True))
+    system = [
+        *(*u, energy.kinetic, energy.stored, *energy.push),
+        *(x for rows in (*Z, *C) for x in rows),
+        *(dot(c, z) for c in C for z in Z),
+        *(dot(c, u) for c in C),
+        *(dt * level for level in (*resting, *(levels if fades else ()))),
     ]
+    known = [trace.variable(f"e[{i}]") for i in range(2 * n + 2)]
+    after = [energy.kinetic, energy.stored, energy.height]
+    kinetic, stored, height = trace.replaced(after, e.state, [*lead, *new])
+    taken = stored - known[n + 1] + energy.weight * (height - energy.height) - dt * dot(known[n + 2 :], new)
+    for at, weight in GAUSS:
+        between = [q + at * (x - q) for q, x in zip(e.positions, lead, strict=True)]
+        taken = taken + dt * weight * trace.replaced([energy.taken], e.state, [*between, *new])[0]
     kernels: Kernels = {
-        "system": ("s, l, w", [x for i in range(n) for x in (*A[i], impulse[i], *(rows[i] for rows, _, _ in dry))]),
+        "system": ("s, l, w", system),
         "pressed": ("l", e.pressed(lead)),
-        "ways": ("s", [x for _, speeds, _ in dry for x in speeds]),
-        "levels": ("s", [level for _, _, level in dry]),
+        "move": ("s, u", trace.replaced(e.moved(dt), e.speeds, new)),
+        "account": ("s, l, u, e", (kinetic, taken)),
     }
-    if not turns:
-        kernels["rates"] = ("s", rates)
-    kinetic, taken, stored, pushed = e.energy()
-    kernels |= {"account": ("s", (kinetic, stored)), "power": ("s", (taken,)), "pushed": ("s, w", (pushed,))}
-    return kernels, any(trace.varies(level, v) for _, _, level in dry for v in e.speeds)
+    return kernels, fades
 
 
 def many_freedoms(model: Model, dt: float) -> Advance:
@@ -222,153 +237,89 @@ def many_freedoms(model: Model, dt: float) -> Advance:
     """
     e = Equations(model)
     kernels, fades = many_freedoms_kernels(model, e, dt)
-    flat = {name: e.trace.function(*kernel) for name, kernel in kernels.items()}
-    n, m = e.n, len(kernels["levels"][1])
-    width = n + 1 + m
-    system, pressed, ways, levels = (flat[name] for name in ("system", "pressed", "ways", "levels"))
-    rates = flat.get("rates")
+    system, pressed, move, account = (e.trace.function(*kernel) for kernel in kernels.values())
+    n, m, has_stops = e.n, len(e.dry()), bool(kernels["pressed"][1])
+    still, within = (0.0,) * n, limits(model.mechanism)
 
-    def move(q: State, u: Sequence[float]) -> State:
-        if rates is None:  # a free body
-            return (*(x + dt * y for x, y in zip(q[:3], u, strict=False)), *_turned(q[3:7], u[3:], dt))
-        half = [x + 0.5 * dt * r for x, r in zip(q, rates((*q, *u)), strict=True)]
-        return tuple(x + dt * r for x, r in zip(q, rates((*half, *u)), strict=True))
-
-    bounded, within = _account(flat, move, dt), limits(model.mechanism)
-
-    def hold(state: State, u: list[float], Z: list[list[float]]) -> list[float]:
-        """The new speeds with dry friction, from those without (u) and what unit impulses take (Z)."""
-        slopes = ways(state)
-        C = [slopes[i : i + n] for i in range(0, m * n, n)]
-        G = [[dot_floats(c, z) for z in Z] for c in C]
-        free = [dot_floats(c, u) for c in C]
-        most = [dt * x for x in levels((*state[:-n], *(0.0,) * n))]
+    def hold(said: Sequence[float]) -> State:
+        """The new speeds with dry friction, from what the system said."""
+        parts = iter(said[2 * n + 2 :])
+        Z, C, G = ([list(islice(parts, width)) for _ in range(m)] for width in (n, n, m))
+        free, most = list(islice(parts, m)), list(islice(parts, m))
         f = dry_impulses(G, free, most, [0.0] * m)
         if fades:  # what slips does so at the level of its speed
-            slipping = [dt * x for x in levels(state)]
-            most = [a if abs(x) < a else b for x, a, b in zip(f, most, slipping, strict=True)]
+            most = [a if abs(x) < a else b for x, a, b in zip(f, most, parts, strict=True)]
             f = dry_impulses(G, free, most, f)
-        new = u
+        new = list(said[:n])
         for x, z in zip(f, Z, strict=True):
             new = [a - x * b for a, b in zip(new, z, strict=True)]
         for x, bound, c in zip(f, most, C, strict=True):
-            along = [i for i, y in enumerate(c) if y]
-            if abs(x) < bound and len(along) == 1:  # held, and exactly so
-                new[along[0]] = 0.0
-        return new
+            if abs(x) < bound and n - c.count(0.0) == 1:  # held, and exactly so
+                new[next(i for i, y in enumerate(c) if y)] = 0.0
+        return tuple(new)
 
-    def towards(state: State, ahead: State, wrench: Sequence[float]) -> list[float] | None:
-        """The new speeds if the stops are as pressed as at the positions `ahead`."""
-        rows = system(state, ahead, wrench)
-        columns = solved([list(rows[i : i + width]) for i in range(0, n * width, width)])
-        if columns is None:
-            return None
-        u = [v + x for v, x in zip(state[-n:], columns[0], strict=True)]
-        return hold(state, u, columns[1:]) if m else u
+    def bounded(state: State, there: State, u: State, said: Sequence[float]) -> tuple[State, State] | None:
+        """The step, made smaller where it would create energy; None where the numbers are not finite.
 
-    def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
-        q, v = state[:-n], state[-n:]
-        there, u = move(q, v), list(v)
-        touched = [x > 0.0 for x in pressed(there)]
-        for _ in range(TOUCHES):
-            speeds = towards(state, there, wrench)
-            if speeds is None:
-                return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
-            u = speeds
-            there, before = move(q, u), touched
-            touched = [x > 0.0 for x in pressed(there)]
-            if touched == before:
-                break
-        within_account = bounded(state, there, u, wrench)
-        if within_account is None:
-            return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
-        there, u = within_account
-        if m and all(abs(x) < REST and abs(x - y) < REST * dt for x, y in zip(u, v, strict=True)):
-            there, u = q, [0.0] * n
-        beyond = any(not low <= there[i] <= high for i, low, high in within)
-        if beyond:  # it lies there, and gives nothing back
-            there, u = q, [0.0] * n
-        status = StepStatus.AT_LIMIT if beyond or any(touched) else StepStatus.OK
-        if m and not any(u):
-            status = status or StepStatus.STICKING
-        return (*there, *u, *((new - old) / dt for new, old in zip(u, v, strict=True))), status
-
-    return advance
-
-
-_Bounded = Callable[[State, State, list[float], Sequence[float]], tuple[State, list[float]] | None]
-
-
-def _account(flat: dict[str, _Function], move: _Move, dt: float) -> _Bounded:
-    """Bind the account of a step: kinetic energy after it is at most what was there, the work, and what was given back.
-
-    Inertia that changes with the pose and gyroscopic moments make errors of second order in dt, of either sign. Where
-    one would create energy, the step is made smaller: speeds and way by the part s that solves T s^2 + c s = T before,
-    c what is taken on the whole way. What curves then still leave, far below rounding's size in position, only the
-    speeds give. Springs and weight: Gauss's rule along the step, exact to dt^7. `bounded` gives None where the numbers
-    are not finite.
-    """
-    account, power, pushed = flat["account"], flat["power"], flat["pushed"]
-
-    def taken_on(q: State, there: State, u: list[float], wrench: Sequence[float]) -> float:
-        """J that springs and weight take on the way, minus the work that is put in."""
-        way = [y - x for x, y in zip(q, there, strict=True)]
-        (worked,) = pushed((*q, *u), wrench)
-        lifted = 0.0
-        for at, weight in GAUSS:
-            (taken,) = power((*(x + at * d for x, d in zip(q, way, strict=True)), *u))
-            lifted += weight * taken
-        return dt * (lifted - worked)
-
-    def bounded(
-        state: State, there: State, u: list[float], wrench: Sequence[float]
-    ) -> tuple[State, list[float]] | None:
-        q = state[: len(there)]
-        had, old_stops = account(state)
+        Kinetic energy after it is at most what was there, the work, and what was given back. Inertia that changes with
+        the pose and gyroscopic moments make errors of second order in dt, of either sign. Where one would create
+        energy, the step is made smaller: speeds and way by the part s that solves T s^2 + c s = T before, c what is
+        taken on the whole way. What curves then still leave, far below rounding's size in position, only the speeds
+        give. Weight by its height; springs by Gauss's rule along the step, exact to dt^7.
+        """
+        had = said[n]
         for last in (False, False, True):
-            new, new_stops = account((*there, *u))
-            taken = taken_on(q, there, u, wrench) + new_stops - old_stops
-            if not math.isfinite(new + taken):
-                return None
+            new, taken = account(state, there, u, said)
             if new + taken <= had:
                 break
+            if not math.isfinite(new + taken):
+                return None
             if last:
                 left = had - taken
                 if not left > 0.0:  # not even at rest would it be here
-                    return q, [0.0] * len(u)
+                    return state[:-n], still
                 part = math.sqrt(left / new)
-                u = [part * x for x in u]
-                break
+                return there, tuple([part * x for x in u])
             root = math.sqrt(taken * taken + 4.0 * new * had)
             part = 2.0 * had / (taken + root) if taken > 0.0 else (root - taken) / (2.0 * new)
-            u = [part * x for x in u]
-            there = move(q, u)
+            u = tuple([part * x for x in u])
+            there = move(state, u)
         return there, u
 
-    return bounded
+    def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
+        q, v = state[:-n], state[-n:]
+        there, u, said = q, v, ()
+        touched = before = ()
+        if has_stops:
+            there = move(state, v)
+            touched = tuple([x > 0.0 for x in pressed(there)])
+        for _ in range(TOUCHES):
+            try:
+                said = system(state, there, wrench)
+            except ZeroDivisionError:
+                return (*state, *still), StepStatus.NOT_FINITE
+            u = hold(said) if m else said[:n]
+            there = move(state, u)
+            if not has_stops:
+                break
+            before, touched = touched, tuple([x > 0.0 for x in pressed(there)])
+            if touched == before:
+                break
+        within_account = bounded(state, there, u, said)
+        if within_account is None:
+            return (*state, *still), StepStatus.NOT_FINITE
+        there, u = within_account
+        if m and all(abs(x) < REST and abs(x - y) < REST * dt for x, y in zip(u, v, strict=True)):
+            there, u = q, still
+        status = StepStatus.AT_LIMIT if True in touched else StepStatus.OK
+        for i, low, high in within:
+            if not low <= there[i] <= high:  # it lies there, and gives nothing back
+                there, u, status = q, still, StepStatus.AT_LIMIT
+        if m and not status and not any(u):
+            status = StepStatus.STICKING
+        return (*there, *u, *[(x - y) / dt for x, y in zip(u, v, strict=True)]), status
 
-
-def has_quaternion(model: Model) -> bool:
-    """Whether the positions are a place and a quaternion."""
-    n = len(model.mechanism.accelerations)
-    return n == 6 and model.mechanism.state[3:-n] == _QUATERNION
-
-
-def _turned(q: State, omega: Sequence[float], dt: float) -> State:
-    """A unit quaternion w x y z after turning with omega (body, rad/s): q exp(omega dt / 2) (Diebel 2006, 6.5)."""
-    speed = math.sqrt(dot_floats(omega, omega))
-    half = 0.5 * dt * speed
-    c, s = math.cos(half), (math.sin(half) / speed if speed > 0.0 else 0.0)
-    x, y, z = (s * w for w in omega)
-    a, b, g, d = q
-    turned = (
-        a * c - b * x - g * y - d * z,
-        a * x + b * c + g * z - d * y,
-        a * y - b * z + g * c + d * x,
-        a * z + b * y - g * x + d * c,
-    )
-    size = math.sqrt(dot_floats(turned, turned))
-    return tuple(f / size for f in turned)
+    return advance
 
 
 SWEEPS = 200
@@ -436,7 +387,7 @@ def dry_impulses(G: Matrix, free: Sequence[float], most: Sequence[float], start:
                 new = -most[j] if new < -most[j] else most[j] if new > most[j] else new
                 settled = settled and abs(new - f[j]) <= SETTLED * most[j]
                 f[j] = new
-        if settled:
+        if settled or len(f) == 1:
             break
         if sweep == TURN and (exact := pivoted(G, free, most, f)) is not None:
             return exact

@@ -173,20 +173,18 @@ static void brake(const @name@_model *model, const double *s, double *out)
 @name@_status @name@_acceleration(const @name@_model *model, const @name@_state *state, const double wrench[6],
     double acceleration[@NAME@_FREEDOMS])
 {
-    double s[NQ_ + N_], rows[N_ * (N_ + 1)], sum = 0.0;
-    int i, solved;
+    double s[NQ_ + N_], found[N_], sum = 0.0;
+    int i;
     for (i = 0; i < N_; i++)
         acceleration[i] = 0.0;
     if (model->ready != READY_)
         return @NAME@_NOT_READY;
     pack(state, s);
-    k_forward(&model->parameters, s, wrench, rows);
-    solved = solve(rows, N_, N_ + 1);
+    k_forward(&model->parameters, s, wrench, found);
     for (i = 0; i < N_; i++)
-        sum += rows[i * (N_ + 1) + N_];
-    if (!solved || !isfinite(sum))
+        sum += found[i];
+    if (!isfinite(sum))
         return @NAME@_NOT_FINITE;
-    for (i = 0; i < N_; i++)
-        acceleration[i] = rows[i * (N_ + 1) + N_];
+    memcpy(acceleration, found, sizeof found);
     return @NAME@_OK;
 }

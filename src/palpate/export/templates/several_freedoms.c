@@ -1,4 +1,37 @@
 #if DRY_
+/* X of A X = B, in place, from rows [A | B] of `width` numbers; 0 where A is singular. Gauss with row pivoting. */
+static int solve(double *a, int n, int width)
+{
+    int i, j, k, c, best;
+    for (k = 0; k < n; k++) {
+        best = k;
+        for (i = k + 1; i < n; i++)
+            if (fabs(a[i * width + k]) > fabs(a[best * width + k]))
+                best = i;
+        for (j = 0; j < width; j++) {
+            const double x = a[k * width + j];
+            a[k * width + j] = a[best * width + j];
+            a[best * width + j] = x;
+        }
+        if (!(fabs(a[k * width + k]) > 0.0))
+            return 0;
+        for (i = k + 1; i < n; i++) {
+            const double factor = a[i * width + k] / a[k * width + k];
+            if (factor != 0.0)
+                for (j = k + 1; j < width; j++)
+                    a[i * width + j] -= factor * a[k * width + j];
+        }
+    }
+    for (c = n; c < width; c++)
+        for (i = n - 1; i >= 0; i--) {
+            double x = a[i * width + c];
+            for (j = i + 1; j < n; j++)
+                x -= a[i * width + j] * a[j * width + c];
+            a[i * width + c] = x / a[i * width + i];
+        }
+    return 1;
+}
+
 static double dot(const double *a, const double *b, int count)
 {
     double found = 0.0;
@@ -78,41 +111,30 @@ static void dry_impulses(double G[DRY_][DRY_], const double *free_speed, const d
                 f[j] = x;
             }
         }
-        if (settled || (sweep == TURN_ && pivoted(G, free_speed, most, f)))
+        if (settled || DRY_ == 1 || (sweep == TURN_ && pivoted(G, free_speed, most, f)))
             return;
     }
 }
 
-/* The new speeds with dry friction, from those without (u) and what unit impulses take (Z). */
-static void hold(const @name@_parameters *p, const double *s, double Z[DRY_][N_], double *u)
+/* The new speeds with dry friction, from what the system said: u, Z, C, G = C Z, C u and the largest impulses. */
+static void hold(const double *said, double *u)
 {
-    double C[DRY_ * N_], G[DRY_][DRY_], free_speed[DRY_], still[NQ_ + N_], most[DRY_], f[DRY_];
+    const double *Z = said + 2 * N_ + 2, *C = Z + DRY_ * N_, *free_speed = C + DRY_ * N_ + DRY_ * DRY_;
+    double G[DRY_][DRY_], most[DRY_], f[DRY_];
     int i, j;
-    memcpy(still, s, sizeof still);
-    for (i = 0; i < N_; i++)
-        still[NQ_ + i] = 0.0;
-    k_ways(p, s, C);
-    k_levels(p, still, most);
-    for (i = 0; i < DRY_; i++) {
-        for (j = 0; j < DRY_; j++)
-            G[i][j] = dot(C + i * N_, Z[j], N_);
-        free_speed[i] = dot(C + i * N_, u, N_);
-        most[i] = DT_ * most[i];
+    memcpy(G, C + DRY_ * N_, sizeof G);
+    memcpy(most, free_speed + DRY_, sizeof most);
+    for (i = 0; i < DRY_; i++)
         f[i] = 0.0;
-    }
     dry_impulses(G, free_speed, most, f);
 #if FADES_
-    {
-        double slipping[DRY_];
-        k_levels(p, s, slipping);
-        for (i = 0; i < DRY_; i++)
-            most[i] = fabs(f[i]) < most[i] ? most[i] : DT_ * slipping[i];
-        dry_impulses(G, free_speed, most, f);
-    }
+    for (i = 0; i < DRY_; i++)
+        most[i] = fabs(f[i]) < most[i] ? most[i] : free_speed[2 * DRY_ + i];
+    dry_impulses(G, free_speed, most, f);
 #endif
     for (i = 0; i < DRY_; i++)
         for (j = 0; j < N_; j++)
-            u[j] -= f[i] * Z[i][j];
+            u[j] -= f[i] * Z[i * N_ + j];
     for (i = 0; i < DRY_; i++) {
         int along = -1, count = 0;
         for (j = 0; j < N_; j++)
@@ -126,101 +148,21 @@ static void hold(const @name@_parameters *p, const double *s, double Z[DRY_][N_]
 }
 #endif
 
-/* How a step with the speeds u moves the positions. */
-static void move(const @name@_parameters *p, const double *q, const double *u, double *there)
-{
-    int i;
-#if TURNS_
-    const double a = q[3], b = q[4], g = q[5], d = q[6];
-    const double speed = sqrt(u[3] * u[3] + u[4] * u[4] + u[5] * u[5]);
-    const double half = 0.5 * DT_ * speed, c = cos(half), s = speed > 0.0 ? sin(half) / speed : 0.0;
-    const double x = s * u[3], y = s * u[4], z = s * u[5];
-    double size = 0.0;
-    (void)p;
-    for (i = 0; i < 3; i++)
-        there[i] = q[i] + DT_ * u[i];
-    there[3] = a * c - b * x - g * y - d * z;
-    there[4] = a * x + b * c + g * z - d * y;
-    there[5] = a * y - b * z + g * c + d * x;
-    there[6] = a * z + b * y - g * x + d * c;
-    for (i = 3; i < 7; i++)
-        size += there[i] * there[i];
-    size = sqrt(size);
-    for (i = 3; i < 7; i++)
-        there[i] /= size;
-#else
-    double s[NQ_ + N_], rate[NQ_];
-    memcpy(s, q, NQ_ * sizeof *s);
-    memcpy(s + NQ_, u, N_ * sizeof *s);
-    k_rates(p, s, rate);
-    for (i = 0; i < NQ_; i++)
-        s[i] = q[i] + 0.5 * DT_ * rate[i];
-    k_rates(p, s, rate);
-    for (i = 0; i < NQ_; i++)
-        there[i] = q[i] + DT_ * rate[i];
-#endif
-}
-
-/* The new speeds if the stops are as pressed as at the positions `ahead`; 0 where there are none. */
-static int towards(const @name@_parameters *p, const double *s, const double *ahead, const double *w, double *u)
-{
-    double rows[N_ * (N_ + 1 + DRY_)];
-    int i;
-    k_system(p, s, ahead, w, rows);
-    if (!solve(rows, N_, N_ + 1 + DRY_))
-        return 0;
-    for (i = 0; i < N_; i++)
-        u[i] = s[NQ_ + i] + rows[i * (N_ + 1 + DRY_) + N_];
-#if DRY_
-    {
-        double Z[DRY_][N_];
-        int j;
-        for (i = 0; i < N_; i++)
-            for (j = 0; j < DRY_; j++)
-                Z[j][i] = rows[i * (N_ + 1 + DRY_) + N_ + 1 + j];
-        hold(p, s, Z, u);
-    }
-#endif
-    return 1;
-}
-
-/* J that springs and weight take on the way, minus the work that is put in. */
-static double taken_on(const @name@_parameters *p, const double *q, const double *there, const double *u,
-                       const double *w)
-{
-    static const double at[3] = {GAUSS_AT_}, weight[3] = {GAUSS_WEIGHT_};
-    double x[NQ_ + N_], worked, taken, lifted = 0.0;
-    int i, j;
-    memcpy(x, q, NQ_ * sizeof *x);
-    memcpy(x + NQ_, u, N_ * sizeof *x);
-    k_pushed(p, x, w, &worked);
-    for (j = 0; j < 3; j++) {
-        for (i = 0; i < NQ_; i++)
-            x[i] = q[i] + at[j] * (there[i] - q[i]);
-        k_power(p, x, &taken);
-        lifted += weight[j] * taken;
-    }
-    return DT_ * (lifted - worked);
-}
-
 /* Kinetic energy after a step is at most what was there, the work, and what was given back; 0 if it is not finite. */
-static int bounded(const @name@_parameters *p, const double *s, double *there, double *u, const double *w)
+static int bounded(const @name@_parameters *p, const double *s, double *there, double *u, const double *said)
 {
-    double x[NQ_ + N_], had[2], after[2];
+    const double had = said[N_];
     int i, turn;
-    k_account(p, s, had);
     for (turn = 0; turn < 3; turn++) {
-        double taken, part, root;
-        memcpy(x, there, NQ_ * sizeof *x);
-        memcpy(x + NQ_, u, N_ * sizeof *x);
-        k_account(p, x, after);
-        taken = taken_on(p, s, there, u, w) + after[1] - had[1];
+        double after[2], taken, part, root;
+        k_account(p, s, there, u, said, after);
+        taken = after[1];
+        if (after[0] + taken <= had)
+            return 1;
         if (!isfinite(after[0] + taken))
             return 0;
-        if (after[0] + taken <= had[0])
-            return 1;
         if (turn == 2) {
-            const double left = had[0] - taken;
+            const double left = had - taken;
             if (!(left > 0.0)) { /* not even at rest would it be here */
                 memcpy(there, s, NQ_ * sizeof *there);
                 for (i = 0; i < N_; i++)
@@ -229,54 +171,59 @@ static int bounded(const @name@_parameters *p, const double *s, double *there, d
             }
             part = sqrt(left / after[0]);
         } else {
-            root = sqrt(taken * taken + 4.0 * after[0] * had[0]);
-            part = taken > 0.0 ? 2.0 * had[0] / (taken + root) : (root - taken) / (2.0 * after[0]);
+            root = sqrt(taken * taken + 4.0 * after[0] * had);
+            part = taken > 0.0 ? 2.0 * had / (taken + root) : (root - taken) / (2.0 * after[0]);
         }
         for (i = 0; i < N_; i++)
             u[i] = part * u[i];
         if (turn < 2)
-            move(p, s, u, there);
+            k_move(p, s, u, there);
     }
     return 1;
 }
 
+#if STOPS_
 /* Which of the stops are pressed at these positions, bit by bit. */
 static unsigned long touching(const @name@_parameters *p, const double *q)
 {
     unsigned long found = 0;
-#if STOPS_
     double pressed[STOPS_];
     int i;
     k_pressed(p, q, pressed);
     for (i = 0; i < STOPS_; i++)
         if (pressed[i] > 0.0)
             found |= 1UL << i;
-#else
-    (void)p;
-    (void)q;
-#endif
     return found;
 }
+#endif
 
 static int advance(const @name@_parameters *p, const double *s, const double *w, double *out)
 {
     const double *v = s + NQ_;
-    double *there = out, *u = out + NQ_;
+    double *there = out, *u = out + NQ_, said[SAID_];
+    int i, beyond = 0, status = @NAME@_OK;
+#if STOPS_
     unsigned long touched, before;
-    int i, beyond = 0, status;
-    memcpy(u, v, N_ * sizeof *u);
-    move(p, s, v, there);
+    k_move(p, s, v, there);
     touched = touching(p, there);
     for (i = 0; i < TOUCHES_; i++) {
-        if (!towards(p, s, there, w, u))
-            return @NAME@_NOT_FINITE;
-        move(p, s, u, there);
+#endif
+    k_system(p, s, there, w, said);
+    memcpy(u, said, N_ * sizeof *u);
+#if DRY_
+    hold(said, u);
+#endif
+    k_move(p, s, u, there);
+#if STOPS_
         before = touched;
         touched = touching(p, there);
         if (touched == before)
             break;
     }
-    if (!bounded(p, s, there, u, w))
+    if (touched)
+        status = @NAME@_AT_LIMIT;
+#endif
+    if (!bounded(p, s, there, u, said))
         return @NAME@_NOT_FINITE;
 #if DRY_
     {
@@ -298,7 +245,8 @@ static int advance(const @name@_parameters *p, const double *s, const double *w,
         for (i = 0; i < N_; i++)
             u[i] = 0.0;
     }
-    status = beyond || touched ? @NAME@_AT_LIMIT : @NAME@_OK;
+    if (beyond)
+        status = @NAME@_AT_LIMIT;
 #if DRY_
     {
         int still = 1;
