@@ -84,7 +84,7 @@ class _Search:
     """All that a balance needs to say of a clock. Only the wrench moves, so the columns are decomposed once."""
 
     wrench: Spline
-    """Of the load cells, on their clock ..."""
+    """Those components of the load cells' that the rows hold, on their clock ..."""
     known_s: Segment
     """... and when they know it."""
     times_s: FloatArray
@@ -93,9 +93,9 @@ class _Search:
     """... where each begins and the last ends."""
     rate_hz: float
     P: FloatArray
-    """(rows, 6, samples): what each component of a wrench in the body frame does to the rows."""
+    """(rows, components, samples): what each of them does to the rows."""
     added: FloatArray
-    """(6, samples): what the handles add, which moves with the object, not with the load cell."""
+    """(components, samples): what the handles add, which moves with the object, not with the load cell."""
     lowpass: Lowpass
     basis: FloatArray
     """(low-passed rows, rank): orthonormal, of the columns ..."""
@@ -109,7 +109,7 @@ class _Search:
     """... of so many."""
 
     def low(self, wrench: FloatArray) -> FloatArray:
-        """The low-passed rows of a wrench (6, samples)."""
+        """The low-passed rows of a wrench (components, samples)."""
         y = np.einsum("rin,in->rn", self.P, wrench + self.added)
         return np.concatenate([self.lowpass.apply(y[:, a:b]).T for a, b in pairwise(self.edges)]).ravel()
 
@@ -170,13 +170,16 @@ def _search(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, S
     weight = np.where(used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
     each = [projected(replace(balance, wrench=np.tile(unit, (len(balance.times_s), 1)))).T for unit in np.eye(6)]
     rows = np.take(np.array(each), at, axis=2) * balance.weights[:, None]
+    P = (np.where(weight > 0, rows, 0.0) * weight).swapaxes(0, 1)
+    acting, (whole, known) = np.flatnonzero(P.any(axis=(0, 2))), wrench  # one of six in a hinge's moment
     return _Search(
-        *wrench,
+        replace(whole, values=whole.values[acting], curvature=whole.curvature[acting]),
+        known,
         inputs.times_s[at],
         tuple(int(x) for x in np.cumsum([0, *(b - a for a, b in spans)])),
         rate,
-        np.ascontiguousarray((np.where(weight > 0, rows, 0.0) * weight).swapaxes(0, 1)),
-        np.where(weight > 0, body_wrench(handles, moved.motion)[at].T, 0.0),
+        np.ascontiguousarray(P[:, acting]),
+        np.where(weight > 0, body_wrench(handles, moved.motion)[at].T[acting], 0.0),
         lowpass,
         U[:, :rank],
         s[:rank, None] * Vt[:rank],
