@@ -98,15 +98,13 @@ class _Search:
     """(components, samples): what the handles add, which moves with the object, not with the load cell."""
     lowpass: Lowpass
     basis: FloatArray
-    """(low-passed rows, rank): orthonormal, of the columns ..."""
+    """(rank, low-passed rows): orthonormal, of the columns ..."""
     small: FloatArray
     """(rank, parameters): ... and what the parameters make of it."""
     least: FloatArray
     """(parameters,): smallest values that an object can have."""
-    piece: NDArray[np.int64]
-    """(low-passed samples,): to which piece of about a second each belongs ..."""
-    pieces: int
-    """... of so many."""
+    starts: NDArray[np.int64]
+    """(pieces,): the first low-passed row of each piece of about a second."""
 
     def low(self, wrench: FloatArray) -> FloatArray:
         """The low-passed rows of a wrench (components, samples)."""
@@ -116,11 +114,11 @@ class _Search:
     def residuals(self, clock: ClockMap, possible: bool) -> FloatArray:
         """Sum of squares of pieces of about a second; possible: with parameters that an object can have."""
         low = self.low(self.wrench(clock.from_reference(self.times_s)).T)
-        explained = self.basis.T @ low
+        explained = self.basis @ low
         if possible:
             explained = self.small @ bounded(self.small, explained, self.least)
-        squares = ((low - self.basis @ explained) ** 2).reshape(len(self.piece), -1).sum(axis=1)
-        return np.asarray(np.bincount(self.piece, squares, self.pieces), dtype=float)
+        left = low - explained @ self.basis
+        return np.asarray(np.add.reduceat(left * left, self.starts), dtype=float)
 
     def guess(self) -> ClockMap:
         """The offset of all possible ones at which a possible object leaves least, to a few hundredths of a second."""
@@ -138,7 +136,7 @@ class _Search:
         for i, later in enumerate(shift):
             parts = [seen[:, later + index[a] : later + index[b - 1] + 1] for a, b in pairwise(self.edges)]
             low = self.low(np.concatenate(parts, axis=1))
-            depth[i] = low @ low - np.sum((self.basis.T @ low) ** 2)
+            depth[i] = low @ low - np.sum((self.basis @ low) ** 2)
         inner = np.flatnonzero((depth <= np.roll(depth, 1)) & (depth <= np.roll(depth, -1)))
         deepest = [ClockMap(float(x), 0.0, 0.0, 0.0, 0.0, False) for x in lags[inner[np.argsort(depth[inner])]]]
         return min(deepest[:CANDIDATES], key=lambda clock: float(self.residuals(clock, True).sum()))
@@ -164,7 +162,7 @@ def _search(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, S
     scale = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
     U, s, Vt = np.linalg.svd(flat / scale, full_matrices=False)
     rank = int((s > 1e-9 * s[0]).sum())
-    pieces = max(10, int(sum(b - a for a, b in spans) / rate))
+    pieces = min(len(Y), max(10, int(sum(b - a for a, b in spans) / rate)))
 
     at = np.concatenate([np.arange(a, b) for a, b in spans])
     weight = np.where(used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
@@ -181,9 +179,8 @@ def _search(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, S
         np.ascontiguousarray(P[:, acting]),
         np.where(weight > 0, body_wrench(handles, moved.motion)[at].T[acting], 0.0),
         lowpass,
-        U[:, :rank],
+        np.ascontiguousarray(U[:, :rank].T),
         s[:rank, None] * Vt[:rank],
         np.append(least_values(inputs.with_zero("none").model), np.full(6, -np.inf)),
-        np.arange(len(Y)) * pieces // len(Y),
-        pieces,
+        len(balance.weights) * -(-np.arange(pieces) * len(Y) // pieces),
     )
