@@ -43,6 +43,8 @@ _LONGEST_LOG = 0.8
 """... and of the logarithm of any other shape."""
 _FIRST, _GROWTH = 0.6, 1.5
 """First step of a walk in standard deviations, and how steps grow while the fit is still as good."""
+_FINE = 0.01
+"""Share of a walk's rise that may be missing at each step."""
 _ACROSS = 10
 """Steps from one limit to the other once the fit is clearly worse."""
 COARSE_ROWS = 3000
@@ -140,22 +142,37 @@ class Projection:
         """All free shapes by the model's names."""
         return {f.name: f.to_value(float(v)) for f, v in zip(self.free, u, strict=True)}
 
-    def at(self, u: FloatArray) -> Trial:
-        """The linear fit there."""
-        raw = tuple(self.rows.raw(part, self.shapes(u, i)) for i, part in self.parts.items())
-        moving = np.concatenate([np.empty((0, self.rows.y.shape[1])), *(self.rows.passed(r) for r in raw)])
+    def at(self, u: FloatArray, beside: Trial | None = None) -> Trial:
+        """The linear fit there; an element whose shapes are those of the trial `beside` keeps its columns."""
+        raws, lows, end = list[FloatArray](), [np.empty((0, self.rows.y.shape[1]))], 0
+        for n, (i, part) in enumerate(self.parts.items()):
+            mine = [at for at, f in enumerate(self.free) if f.element == i]
+            if beside is not None and np.array_equal(u[mine], beside.u[mine]):
+                raw = beside.raw[n]
+                low = beside.moving[end : end + len(raw)]
+            else:
+                raw = self.rows.raw(part, self.shapes(u, i))
+                low = self.rows.passed(raw)
+            raws.append(raw)
+            lows.append(low)
+            end += len(raw)
+        moving = np.concatenate(lows)
         gram, p, cost = self.fit(moving)
-        return Trial(u, p, cost, gram, moving, raw)
+        return Trial(u, p, float(cost), gram, moving, tuple(raws))
 
-    def fit(self, moving: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """X'X of [fixed, moving, y] for these moving columns, and the linear fit: its parameters and its cost."""
-        f, m = len(self.fixed), len(moving)
-        cross = moving @ self.still.T
-        gram = np.block([[self.inner, cross.T], [cross, moving @ moving.T]])
-        order = [*range(f), *range(f + 1, f + 1 + m), f]
-        gram = gram[np.ix_(order, order)]
-        p, cost = solve_positive(gram, self.positive)
-        return gram, p, float(cost)
+    def fit(self, moving: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """X'X of [fixed, moving, y] for these moving columns, and the linear fit: its parameters and its cost.
+
+        moving: (..., columns, rows), for a whole stack of trials at once.
+        """
+        f, m, cross = len(self.fixed), moving.shape[-2], moving @ self.still.T
+        gram = np.empty((*moving.shape[:-2], f + m + 1, f + m + 1))
+        gram[..., :f, :f], gram[..., -1, -1] = self.inner[:f, :f], self.inner[f, f]
+        gram[..., :f, -1] = gram[..., -1, :f] = self.inner[:f, f]
+        gram[..., f:-1, :f], gram[..., f:-1, -1] = cross[..., :f], cross[..., f]
+        gram[..., :f, f:-1], gram[..., -1, f:-1] = cross[..., :f].swapaxes(-1, -2), cross[..., f]
+        gram[..., f:-1, f:-1] = moving @ moving.swapaxes(-1, -2)
+        return gram, *solve_positive(gram, self.positive)
 
     def slopes(self, trial: Trial, of: Sequence[int]) -> FloatArray:
         """d (Y p) / du at constant p for some of the shapes, (shapes, rows)."""
@@ -306,17 +323,20 @@ def search_grid(projection: Projection, start: FloatArray, *, grid: tuple[int, i
     u, elements = start.copy(), projection.model.elements
     mine = {i: [n for n, f in enumerate(projection.free) if f.element == i] for i in projection.moved}
     cells = {i: _cells([projection.free[n] for n in mine[i]], start[mine[i]], grid) for i in projection.moved}
-    blocks: dict[int, list[FloatArray]] = {i: [] for i in projection.moved}
+    blocks: dict[int, FloatArray] = {}
     for i, of_element in cells.items():
+        columns = list[FloatArray]()
         for cell in of_element:
             u[mine[i]] = cell
-            blocks[i].append(projection.rows.columns(elements[i], projection.shapes(u, i)))
+            columns.append(projection.rows.columns(elements[i], projection.shapes(u, i)))
+        blocks[i] = np.array(columns)
     chosen = dict.fromkeys(projection.moved, 0)  # where it starts
     for _ in range(3 if len(chosen) > 1 else 1):
         before = dict(chosen)
         for i in chosen:
-            trials = [[blocks[j][n if j == i else chosen[j]] for j in chosen] for n in range(len(cells[i]))]
-            chosen[i] = int(np.argmin([projection.fit(np.concatenate(columns))[2] for columns in trials]))
+            kept = {j: np.broadcast_to(blocks[j][n], (len(cells[i]), *blocks[j].shape[1:])) for j, n in chosen.items()}
+            trials = np.concatenate(list((kept | {i: blocks[i]}).values()), axis=1)
+            chosen[i] = int(np.argmin(projection.fit(trials)[2]))
         if chosen == before:
             break
     for i, n in chosen.items():
@@ -347,21 +367,23 @@ def polish(projection: Projection, start: Trial, of: Sequence[int], *, negligibl
     for _ in range(steps):
         H, g = normal_equations(projection, trial, of)
         here = trial.u[list(of)]
-        better = None
+        better, fall = None, 0.0
         for _ in range(6):
             move = bounded_step(H, g, mu, np.maximum(low - here, -most), np.minimum(high - here, most))
-            if 2 * g @ move - move @ H @ move <= negligible:
+            fall = float(2 * g @ move - move @ H @ move)
+            if fall <= negligible:
                 return trial
             u = trial.u.copy()
             u[list(of)] = here + move
-            attempt = projection.at(u)
+            attempt = projection.at(u, trial)
             if attempt.cost < trial.cost:
                 better = attempt
                 break
             mu = max(8 * mu, 1e-2)
         if better is None:
             return trial
-        settled = trial.cost - better.cost <= negligible
+        # what the next step would gain is what this one's parabola did not know
+        settled = min(trial.cost - better.cost, abs(trial.cost - better.cost - fall)) <= negligible
         trial, mu = better, mu / 8
         if settled:
             return trial
@@ -372,14 +394,14 @@ def normal_equations(projection: Projection, trial: Trial, of: Sequence[int]) ->
     """Half the Hessian and half the downhill slope of the projected cost in some shapes."""
     d = projection.slopes(trial, of)
     held = (trial.p != 0) | ~projection.positive
-    f = len(projection.fixed)
-    cross = np.concatenate([d @ projection.fixed.T, d @ trial.moving.T], axis=1)[:, held]
+    with_still = d @ projection.still.T  # fixed columns, then y
+    columns = np.concatenate([with_still[:, :-1], d @ trial.moving.T], axis=1)
+    cross = columns[:, held]
     inner = trial.gram[:-1, :-1][np.ix_(held, held)]
     scale = np.sqrt(np.maximum(np.diag(inner), 1e-300))
     scaled = cross / scale
     H = d @ d.T - scaled @ solve_columns(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), scaled.T)
-    with_y = d @ projection.rows.y[0]
-    return H, with_y - d @ projection.fixed.T @ trial.p[:f] - d @ trial.moving.T @ trial.p[f:]
+    return H, with_still[:, -1] - columns @ trial.p
 
 
 def bounded_step(H: FloatArray, g: FloatArray, mu: float, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -510,7 +532,9 @@ def walk(projection: Projection, best: Trial, i: int, noise: Spread, *, floor: f
             u = trial.u.copy()
             left = side * (end - u[i])
             u[i] = end if left < 1.3 * step else u[i] + side * step
-            trial = polish(projection, projection.at(u), others, negligible=0.01 * rise, steps=4)
+            there = projection.at(u, trial)
+            far = max(rise, there.cost - best.cost)
+            trial = polish(projection, there, others, negligible=_FINE * far, steps=4)
             trials.append(trial)
             step = _GROWTH * step if trial.cost - best.cost < rise else max(step, (high - low) / _ACROSS)
     return trials, min(trials, key=lambda t: t.cost)
@@ -726,7 +750,7 @@ def _sensitivity(projection: Projection, best: Trial, profiles: list[Profile]) -
         for end in ends:
             u = best.u.copy()
             u[i] = f.to_search(end)
-            p.append(projection.parameters(projection.at(u).p))
+            p.append(projection.parameters(projection.at(u, best).p))
         columns.append((p[1] - p[0]) / max(ends[1] - ends[0], 1e-300))
     return np.array(columns).T.reshape(len(projection.order), len(projection.free))
 
