@@ -31,6 +31,7 @@ from palpate.experiment.stage.ground import (
     _feet_down,  # pyright: ignore[reportPrivateUsage]
     _vertical,  # pyright: ignore[reportPrivateUsage]
     feet_findings,
+    rolled_radius,
     wheel_findings,
 )
 from palpate.experiment.stage.inputs import (
@@ -46,12 +47,14 @@ from palpate.experiment.stage.inputs import (
 from palpate.experiment.stage.prepare import Prepared, swapped
 from palpate.experiment.stage.result import Case
 from palpate.experiment.stage.variations import estimated, with_estimated, with_systematic
+from palpate.findings import Finding
 from palpate.identify import Balance, Solution
 from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling
 from palpate.model import Model
 from palpate.motion.clock import ClockMap
 from palpate.motion.derivatives import coordinate_motion
+from palpate.physics.arrays import BoolArray
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Poses, exp_rotation
 from palpate.report.model_plots import over_time
@@ -201,14 +204,18 @@ def test_exchanged_load_cells_are_named(folder: Path, fit: Fit, prepared: Prepar
     assert "exchanged" in found.sentence
 
 
+def _wheel(poses: Poses, used: BoolArray, stated: float) -> list[Finding]:
+    return wheel_findings(rolled_radius(poses, used, stated, 4), stated)
+
+
 def test_a_wrong_wheel_is_seen_in_how_it_leans(prepared: Prepared) -> None:
     inputs, radius = prepared.inputs, _radius(prepared.inputs)
     used = whole_balance(inputs, move(inputs)).used
     assert used is not None
     assert inputs.poses is not None
-    assert wheel_findings(inputs.poses, used, radius, 4) == []
+    assert _wheel(inputs.poses, used, radius) == []
     for wrong in (0.92, 0.98, 1.02, 1.08):
-        (found,) = wheel_findings(inputs.poses, used, wrong * radius, 4)
+        (found,) = _wheel(inputs.poses, used, wrong * radius)
         assert found.fatal == (abs(wrong - 1) > 0.05)
         assert "measure it again" in found.sentence
         says = found.sentence.partition("wheel of ")[2].partition(" mm (+- ")
@@ -228,8 +235,8 @@ def test_a_right_wheel_is_not_doubted(seed: int, kinds: tuple[Kind, ...]) -> Non
         r_seen = r + (R - turned) @ [-0.15, 0.6, 0.0] + much * 6e-5 * rng.normal(size=r.shape)
         poses = Poses(times, turned, r_seen)
         used = np.ones(len(times), dtype=bool)
-        assert wheel_findings(poses, used, twin.wheel.radius, 4) == []
-        (found,) = wheel_findings(poses, used, 1.04 * twin.wheel.radius, 4)
+        assert _wheel(poses, used, twin.wheel.radius) == []
+        (found,) = _wheel(poses, used, 1.04 * twin.wheel.radius)
         assert not found.fatal
         assert "intervals allow for" in found.sentence
 
@@ -242,12 +249,12 @@ def test_noise_of_the_markers_makes_no_wheel_smaller(prepared: Prepared) -> None
     noisy = Poses(poses.times_s, poses.rotation @ turns, poses.position)
     used = whole_balance(inputs, move(inputs)).used
     assert used is not None
-    assert not wheel_findings(noisy, used, _radius(inputs), 4)
+    assert not _wheel(noisy, used, _radius(inputs))
     # with the short window that differentiates for the balance, and noise that is not known, the wheel would be accused
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ground, "SLOW_S", inputs.filtering.window_s)
         patch.setattr(ground, "derivative_noise", lambda *_: 0.0)
-        assert wheel_findings(noisy, used, _radius(inputs), 4)
+        assert _wheel(noisy, used, _radius(inputs))
 
 
 def test_whole_contains_both_handles(folder: Path, fit: Fit) -> None:

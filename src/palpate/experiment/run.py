@@ -25,7 +25,14 @@ from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
-from palpate.experiment.stage.variations import Variation, contradicted, imu_place, with_estimated, with_systematic
+from palpate.experiment.stage.variations import (
+    Variation,
+    contradicted,
+    imu_place,
+    rolled,
+    with_estimated,
+    with_systematic,
+)
 from palpate.findings import Finding
 from palpate.identify.balance import Segment
 from palpate.model import Model
@@ -73,6 +80,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     scaled = any(f.cause == "gravity" or (f.cause == "gyro-scale" and f.fatal) for f in prepared.findings)
     if not scaled:  # a wrong scale looks like a wrong place
         fit = replace(fit, imu_place=imu_place(fit))
+    fit = replace(fit, rolled=rolled(fit))
     uncertain = {} if config.uncertain is None else dict(config.uncertain.stated())
     for name, by in (*prepared.contradicted.items(), *contradicted(fit, config.known).items()):
         uncertain[name] = max(uncertain.get(name, 0.0), by)

@@ -313,9 +313,11 @@ def mistaken(case: Case) -> Iterator[Finding]:
     if case.prepared.capture is None or (len(case.fit.inputs.sensors) > 1 and largest < WELL_PERCENT):
         return
     ours, best = _unexplained(case.fit.train), (MISTAKEN_SHARE, None)
-    for cause, key, words, other in mistakes(case.experiment, case.prepared.capture, case.fit.inputs):
+    tried = list(mistakes(case.experiment, case.prepared.capture, case.fit.inputs))
+    trains = case.fit.trains([other for *_, other in tried])
+    for (cause, key, words, other), train in zip(tried, trains, strict=True):
         try:
-            share = _unexplained(case.fit.again(other)[0]) / ours
+            share = _unexplained(case.fit.recompressed(other)[0] if train is None else train) / ours
         except PalpateError:
             continue
         if share < best[0] * (ORDER_SHARE if cause == "order" else 1.0):  # a turned sensor resembles some order
@@ -336,10 +338,7 @@ def ground(case: Case) -> Iterable[Finding]:
     if prepared.ground is None or inputs.mechanism.wheel is None or inputs.poses is None:
         return ()
     findings = feet_findings(prepared.ground, prepared.segments)
-    wheel, used = inputs.mechanism.wheel, case.fit.balance.used
-    if wheel.moves == "full" and used is not None:
-        findings += wheel_findings(inputs.poses, used, wheel.radius, inputs.filtering.order)
-    return findings
+    return findings + wheel_findings(case.fit.rolled, inputs.mechanism.wheel.radius)
 
 
 def contact(case: Case) -> Iterator[Finding]:

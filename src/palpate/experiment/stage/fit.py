@@ -229,6 +229,8 @@ class Fit:
     prediction: Prediction
     imu_place: Placement | None = None
     """Where the load cell sees the IMU that tells the motion; None: not known, or not asked."""
+    rolled: tuple[float, float] | None = None
+    """The radius on which the wheel rolls and half its interval, m; None: not known, or not asked."""
     joint: Joint | None = None
     """Where the solution is a joint estimate, which started from this fit's own."""
     sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
@@ -268,13 +270,18 @@ class Fit:
 
         train: of these inputs, where `trains` has it.
         """
-        if train is not None:
-            return train, solve_with(inputs, train, None, self.solution.damping, start=self.solution.theta)
-        moved, balance = self.with_inputs(inputs)
-        spring = quasi_static_spring(inputs, balance, self.plan)
-        train = replace(compressed(inputs, moved, self.plan.segments, balance), weights=self.train.weights)
-        values = None if spring is None else spring.values
+        values = None
+        if train is None:
+            train, balance = self.recompressed(inputs)
+            spring = quasi_static_spring(inputs, balance, self.plan)
+            values = None if spring is None else spring.values
         return train, solve_with(inputs, train, values, self.solution.damping, start=self.solution.theta)
+
+    def recompressed(self, inputs: Inputs) -> tuple[Compressed, Balance]:
+        """The compressed balance of other inputs with the same weights of the rows, and the whole one."""
+        moved, balance = self.with_inputs(inputs)
+        train = compressed(inputs, moved, self.plan.segments, balance)
+        return replace(train, weights=self.train.weights), balance
 
     def trains(self, others: Sequence[Inputs]) -> list[Compressed | None]:
         """The compressed balance of those inputs that differ from the fit's in the wrench alone, made together."""

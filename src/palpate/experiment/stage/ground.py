@@ -309,9 +309,9 @@ def rolled_radius(poses: Poses, used: BoolArray, radius_m: float, order: int) ->
     return radius, SIGNIFICANT * std + shrunk
 
 
-def wheel_findings(poses: Poses, used: BoolArray, stated: float, order: int) -> list[Finding]:
-    """A stated radius (m) that is not the one on which the wheel rolls."""
-    radius, unsure = rolled_radius(poses, used, stated, order) or (stated, 0.0)
+def wheel_findings(rolled: tuple[float, float] | None, stated: float) -> list[Finding]:
+    """A stated radius (m) that is not the one on which the wheel rolls (`rolled_radius`)."""
+    radius, unsure = rolled or (stated, 0.0)
     off = abs(radius - stated)
     if not off > max(RADIUS_HINT * stated, unsure):
         return []

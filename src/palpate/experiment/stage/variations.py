@@ -247,17 +247,23 @@ def imu_place(fit: Fit) -> Placement | None:
         return None
 
 
+def rolled(fit: Fit) -> tuple[float, float] | None:
+    """The wheel's radius as its rolling tells it and half its interval, m; None: there is no wheel, or it does not."""
+    inputs, wheel, used = fit.inputs, fit.inputs.mechanism.wheel, fit.balance.used
+    if wheel is None or wheel.moves != "full" or inputs.poses is None or used is None:
+        return None
+    return rolled_radius(inputs.poses, used, wheel.radius, inputs.filtering.order)
+
+
 def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
     """Key of `uncertain` -> by how much the data surely contradict what was stated: numbers follow the stated one.
 
     known: numbers that are known otherwise.
     """
     off: dict[str, float] = {}
-    inputs, wheel, used = fit.inputs, fit.inputs.mechanism.wheel, fit.balance.used
-    if wheel is not None and wheel.moves == "full" and inputs.poses is not None and used is not None:
-        rolled = rolled_radius(inputs.poses, used, wheel.radius, inputs.filtering.order)
-        if rolled is not None and abs(rolled[0] - wheel.radius) > rolled[1]:
-            off["wheel_radius"] = abs(rolled[0] - wheel.radius)
+    inputs, wheel = fit.inputs, fit.inputs.mechanism.wheel
+    if wheel is not None and fit.rolled is not None and abs(fit.rolled[0] - wheel.radius) > fit.rolled[1]:
+        off["wheel_radius"] = abs(fit.rolled[0] - wheel.radius)
     if inputs.imu is not None and fit.imu_place is not None:
         turn, move = misplaced(fit.imu_place, inputs.imu.T_body_imu)
         off |= {key: by for key, by in (("imu_rotation", turn), ("imu_position", move)) if by > 0}
