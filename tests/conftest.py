@@ -204,7 +204,7 @@ def browser() -> Iterator[Any]:
 SLOW = (
     *("experiment.stage.capture.mean_cloud", "experiment.inspection.mean_cloud"),
     *("experiment.stage.capture.check_markers", "experiment.stage.capture.fill_gaps"),
-    *("experiment.stage.capture.estimate_offset", "experiment.stage.prepare.estimate_offset"),
+    *("experiment.stage.capture.estimate_offset", "experiment.stage.prepare.offset_between"),
 )
 """What takes half of a run or more and depends on its arguments alone: many tests read the same recording."""
 

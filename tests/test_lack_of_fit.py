@@ -17,6 +17,7 @@ from palpate.experiment.file.reading import object_model
 from palpate.experiment.gates.explaining import replayed
 from palpate.experiment.gates.lacking import WORDS
 from palpate.experiment.run import fit_prepared, prepare_experiment
+from palpate.experiment.stage import lack, prepare
 from palpate.experiment.stage.lack import lack_of_fit
 from palpate.experiment.stage.result import Case, Result
 from palpate.findings import Finding, Severity
@@ -338,3 +339,24 @@ def test_a_warning_explains_warnings_and_takes_no_failure_away(monkeypatch: pyte
     fit = SimpleNamespace(inputs=SimpleNamespace(imu=None, main=0))
     findings = gates_room.judge(SimpleNamespace(fit=fit, prepared=SimpleNamespace(findings=())))  # type: ignore[arg-type]
     assert [f.cause for f in findings] == ["unexplained", "carry-over"]  # what it comes from stands first
+
+
+def test_stretches_of_a_long_recording_tell_clock_and_lack_as_the_whole_does(
+    short_handle_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = read_experiment(short_handle_folder / "handle.yaml")
+    prepared = prepare_experiment(experiment)
+    fit = fit_prepared(experiment, prepared)
+    whole, clock = lack_of_fit(fit), prepared.inputs.clock
+    for module, name, samples in ((lack, "ENOUGH", 8192), (lack, "STRETCH", 512), (prepare, "CLOCK_SAMPLES", 10_000)):
+        monkeypatch.setattr(module, name, samples)
+    monkeypatch.setattr(prepare, "CLOCK_STRETCH", 2500)
+    some, there = lack_of_fit(fit), prepare_experiment(experiment).inputs.clock
+    assert len(lack.excerpt(fit)[0].inputs.times_s) == 8192 < len(fit.inputs.times_s) / 2
+    assert some.left == pytest.approx(whole.left, rel=0.2)
+    assert some.noise == pytest.approx(whole.noise, rel=0.2)
+    assert [x.effect.cause for x in some.significant] == [x.effect.cause for x in whole.significant]
+    assert clock is not None
+    assert there is not None
+    assert there != clock
+    assert abs(there.offset_s - clock.offset_s) < 4 * there.offset_std_s < 1e-4

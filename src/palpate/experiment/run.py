@@ -64,7 +64,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
         tell("taking lag and compliance out of the wrench", 0.7)
         for _ in range(COMPENSATED):
             out = compensation(fit, out)
-            fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs)))
+            fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs), begun=None))
     others = [other.of(prepared.inputs) for other in out.off()]
     unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured) for x in others]
     besides = [Variation("compensation", inputs) for inputs in unsure]
@@ -115,7 +115,8 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
     doubts = "; ".join(f.sentence for f in prepared.findings if f.fatal)
     before = f"before that: {doubts}" if doubts else ""
     with experiment.at("segments", before, DataProblem), experiment.at("procedure", before, ProcedureProblem):
-        return fit_inputs(inputs, segments, plan, noise=prepared.noise, find_contact=free_ends, tell=tell)
+        noise, begun = prepared.noise, prepared.begun
+        return fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=free_ends, tell=tell)
 
 
 def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -> Replay | None:

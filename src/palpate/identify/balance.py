@@ -378,7 +378,8 @@ def _spans(balance: Balance, segments: Sequence[Segment]) -> list[tuple[int, int
 
 def _cut_up(balance: Balance, spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Equal pieces of each segment, none so short that its neighbours say the same: first output, samples used."""
-    step_s = float(balance.times_s[-1] - balance.times_s[0]) / max(1, len(balance.times_s) - 1)
+    first = balance.times_s[:BLOCK]  # between stretches of a recording are gaps
+    step_s = float(first[-1] - first[0]) / max(1, len(first) - 1)
     whole, used = spans[-1][1], balance.used
     outputs = [balance.outputs(b - a) for a, b in spans]
     shortest = max(1.0, SHORTEST_PIECE_S / step_s, whole / PIECES) * sum(outputs) / whole

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.physics.arrays import FloatArray, rate_hz
+from palpate.physics.arrays import ENOUGH, FloatArray, rate_hz, spread_rows
 
 Interval = tuple[float, float]
 IntArray = NDArray[np.int64]
@@ -29,6 +29,8 @@ PASS = 0.8
 """Up to this share of the smaller Nyquist frequency a signal passes; from the whole of it on it is stopped."""
 RESAMPLED_DB = 80.0
 """What is stopped is down by this; what passes is right to the same fraction, 1e-4."""
+_SIDE_BY_SIDE = 64
+"""Samples of a stretch in which second differences are taken."""
 _FINENESS = 512
 """Points of the kernel's table per input sample; linear interpolation between them is right to 1e-6."""
 
@@ -83,9 +85,10 @@ def noise_floor(x: FloatArray) -> FloatArray:
     """Standard deviation of the white noise of each channel of (samples, channels), in its unit.
 
     Second differences of white noise have the variance 6 sigma^2; motion hardly has any. By the median, so that
-    knocks do not count.
+    knocks do not count; of a long recording evenly spread ones are enough.
     """
-    return np.median(np.abs(np.diff(x, n=2, axis=0)), axis=0) / (0.6745 * np.sqrt(6.0))
+    x = spread_rows(x, ENOUGH, _SIDE_BY_SIDE)
+    return np.median(np.abs(np.diff(x, n=2, axis=-2)).reshape(-1, x.shape[-1]), axis=0) / (0.6745 * np.sqrt(6.0))
 
 
 def without_lost(times_s: FloatArray, x: FloatArray, lost: tuple[Interval, ...], margin_s: float = 0.0) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor
 from palpate.motion.derivatives import design_lowpass
-from palpate.physics.arrays import FloatArray, least_squares, peaks, rate_hz, symmetric_inverse
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, peaks, rate_hz, symmetric_inverse
 from palpate.physics.motion import Poses, log_rotation
 from palpate.physics.spline import Spline, spline
 
-_COARSE_HZ = 100.0
+Limited = tuple[FloatArray, FloatArray]
+"""Times (n,), s, and rows (n, channels) below a bandwidth; NaN where not known."""
+_SAME_TIME = 1e-6
+"""Of a step: times that differ by less are one."""
+_COARSE_HZ, _MIDDLE = 100.0, 1 << 16
+"""Of the correlation, and so many of its samples at most."""
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 """Lags looked at closely: at most; beyond the fewest only where they correlate this much as well as the best."""
 _PROMINENT, _AROUND_S = 0.01, 4.0
@@ -87,26 +92,45 @@ def estimate_offset(
     mirror image explains (half a period beside the true lag of a shake, it fits best). Raises `DataProblem` when the
     lag cannot be known from these signals.
     """
-    tp, P = _band_limited(times_p, predictors, bandwidth_hz)
-    tr, Q = _band_limited(times_r, responses, bandwidth_hz)
+    sides = band_limited(times_p, predictors, bandwidth_hz), band_limited(times_r, responses, bandwidth_hz)
+    return offset_between(*sides, what=what, alike=alike, turned=turned)
+
+
+def offset_between(
+    predictors: Limited,
+    responses: Limited,
+    *,
+    what: str = "clock offset",
+    alike: bool = False,
+    turned: bool = False,
+    lags: Sequence[float] | None = None,
+) -> Offset:
+    """The same of signals below a common bandwidth; lags: where to look, if `likely_lags` are known already.
+
+    Of a long recording stretches of the predictors are enough, with rows of NaN between them.
+    """
+    (tp, P), (tr, Q) = predictors, responses
     lasts = tp[-1] - tp[0], tr[-1] - tr[0]
     if min(lasts) < 2.0:
         raise DataProblem(what, f"the recordings last {lasts[0]:.1f} s and {lasts[1]:.1f} s, too short to compare")
     if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
-    known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
+    known, seen = (np.asarray(np.isfinite(x).all(axis=1)) for x in (P, Q))
     predict = spline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
     blind = tp, np.asarray(~known, dtype=float)
     pair = _Pair(predict, blind, tr[seen], Q[seen], alike, turned)
 
-    step = -(-len(pair.times_s) // _ROWS)  # every n-th response: enough to compare lags, and quick for an hour
+    # every n-th response: enough to compare lags, and quick for an hour
+    step = max(1, -(-round(len(pair.times_s) * _known_share(tp, known)) // _ROWS))
     thin = replace(pair, times_s=pair.times_s[::step], responses=pair.responses[::step])
-    scored = sorted(_ground(thin, lag) for lag in _candidates(tp, P, tr, Q, alike))
+    looked = likely_lags(predictors, responses, alike=alike) if lags is None else lags
+    scored = sorted(_ground(thin, lag) for lag in looked)
     (least, coarse), near = _settle(thin, *scored[0])
     runner_up = 1 - min([near] + [misfit for misfit, lag in scored if abs(lag - coarse) > _SAME_S])
 
-    lags = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
-    profile = np.array([_misfit(pair, lag) for lag in lags])
+    pair = pair.near(coarse, _SHOWN_S)
+    shown = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
+    profile = np.array([_misfit(pair, lag) for lag in shown])
     value = minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
     best = _misfit(pair, value)
     at_s, value, std, drift_ppm, drift_std_ppm, freedom = _fit_line(pair, value)
@@ -119,7 +143,13 @@ def estimate_offset(
             remedy="check that the files belong together and that the object was shaken, "
             "or state the samples that coincide (clocks:)",
         )
-    return Offset(value, std, 1 - best, runner_up, lags, profile, drift_ppm, drift_std_ppm, at_s, freedom)
+    return Offset(value, std, 1 - best, runner_up, shown, profile, drift_ppm, drift_std_ppm, at_s, freedom)
+
+
+def _known_share(times_s: FloatArray, known: BoolArray) -> float:
+    """Of the time from the first to the last row, the share in which rows are known."""
+    step = float(np.median(np.diff(times_s)))
+    return min(1.0, float(known.sum()) * step / float(times_s[-1] - times_s[0]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,12 +170,18 @@ class _Pair:
         use = np.interp(at_s, *self.blind, left=1.0, right=1.0) == 0
         return self.times_s[use], at_s[use], self.responses[use]
 
+    def near(self, offset_s: float, reach_s: float) -> _Pair:
+        """Without responses that are compared at no offset as near as this."""
+        others = [self.times_s - offset_s + by for by in (-reach_s, 0.0, reach_s)]
+        use = np.any([np.interp(at, *self.blind, left=1.0, right=1.0) == 0 for at in others], axis=0)
+        return self if use.all() else replace(self, times_s=self.times_s[use], responses=self.responses[use])
 
-def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
+
+def band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> Limited:
     """Low-pass and decimate (samples, channels) on an even version of its own clock; NaN spread by the filter."""
     rate = rate_hz(times_s)
     even = times_s[0] + np.arange(len(times_s)) / rate
-    rows = interpolated(even, times_s, x)
+    rows = x if np.abs(even - times_s).max() * rate < _SAME_TIME else interpolated(even, times_s, x)
     lowpass = design_lowpass(rate, bandwidth_hz) if rate > 2.6 * bandwidth_hz else None
     if lowpass is None or len(even) < 2 * len(lowpass.taps):
         return even, rows
@@ -153,23 +189,29 @@ def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tu
     return even[half : len(even) - half : lowpass.step], lowpass.apply(rows.T).T
 
 
-def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool) -> list[float]:
+def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False) -> list[float]:
     """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first.
 
-    Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid.
+    Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid. Of long
+    recordings the middle of the predictors is compared.
     """
+    (tp, P), (tr, Q) = predictors, responses
     p, q = _coarse(tp, P, False), _coarse(tr, Q, alike)
     n, m = len(p), len(q)
     least = min(n, m) // 2  # half of the shorter recording must overlap
+    before = max(0, n - _MIDDLE) // 2
+    p = p[before : before + _MIDDLE]
     # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time
-    size = 1 << (n + m - 1).bit_length()
+    size = 1 << (len(p) + m - 1).bit_length()
     score, others = np.zeros(size), [np.fft.rfft(channel, size) for channel in q.T]
     for channel in np.linalg.qr(p)[0].T:
         one = np.conj(np.fft.rfft(channel, size))
         for other in others:
             score += np.fft.irfft(one * other, size) ** 2
     lags = np.arange(-(n - least), m - least + 1)
-    score = np.concatenate([[0.0], score[lags], [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
+    shifts = lags + before
+    score = np.where(np.abs(shifts - (m - len(p)) / 2) < (m + len(p)) / 2, score[shifts % size], 0.0)
+    score = np.concatenate([[0.0], score, [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
     at = peaks(score, _PROMINENT * float(score.max()), int(_AROUND_S * _COARSE_HZ / 2))
     at = at if len(at) else np.array([1 + int(score[1:-1].argmax())])
     at = at[np.argsort(score[at])[::-1][:_MOST_CANDIDATES]]
@@ -292,6 +334,7 @@ def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float,
             break
     piece, pieces = pieces_of(time)
     s = sums_of_pieces(gradient[:, :unknowns], piece, pieces)
+    pieces = int(np.count_nonzero(np.bincount(piece)))  # some may lie in gaps
     inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
     std = np.sqrt(np.diag(inverse @ (s.T @ s) @ inverse) * (pieces / (pieces - unknowns)))
     ppm = (1e6 * drift, 1e6 * float(std[1])) if unknowns == 2 else (float("nan"), float("nan"))

@@ -13,6 +13,10 @@ FloatArray = NDArray[np.float64]
 """float64, shape (samples, ...) unless the docstring says otherwise."""
 BoolArray = NDArray[np.bool_]
 
+ENOUGH = 1 << 18
+"""Samples (four minutes at 1 kHz) from which the noise of an instrument is known: of a longer recording as many are
+looked at, in stretches spread evenly over it.
+"""
 _RIDGE = 1e-12
 """Added to the diagonal of a scaled X'X: columns that are the same up to rounding share their parameter."""
 
@@ -119,6 +123,19 @@ def segment_mask(times_s: FloatArray, segments: Iterable[tuple[float, float]]) -
     return inside
 
 
+def spread(n: int, most: int, length: int) -> list[tuple[int, int]]:
+    """[start, stop) of stretches of so many samples, `most` in all, spread evenly over n; all n where that is less."""
+    if n <= max(most, length):
+        return [(0, n)]
+    starts = np.linspace(0, n - length, max(1, most // length)).astype(int).tolist()
+    return [(i, i + length) for i in starts]
+
+
+def spread_rows(x: FloatArray, most: int, length: int) -> FloatArray:
+    """(stretches, samples, channels) of (samples, channels), spread evenly; all as one where there are no more."""
+    return np.array([x[a:b] for a, b in spread(len(x), most, length)])
+
+
 def rate_hz(times_s: FloatArray) -> float:
     """Samples per second of an even clock."""
     return float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
@@ -137,11 +154,16 @@ def rms(x: FloatArray, axis: int | None = None) -> float | FloatArray:
 def power_density(x: FloatArray, rate_hz: float, size: int) -> tuple[FloatArray, FloatArray]:
     """Frequencies (Hz) and one-sided density (frequencies, channels) of (samples, channels), per Hz (Welch 1967).
 
-    Pieces of so many samples overlap by half; each is taken without its mean, under a Hann window.
+    Pieces of so many samples overlap by half; each is taken without its mean, under a Hann window, NaN as zero. Of a
+    long recording pieces that are spread evenly are enough.
     """
     window, density = np.hanning(size + 1)[:-1], list[FloatArray]()
     for channel in x.T:
-        pieces = sliding_window_view(channel, size)[:: size - size // 2]
+        if len(channel) > ENOUGH:
+            pieces = np.array([channel[a:b] for a, b in spread(len(channel), ENOUGH, size)])
+        else:
+            pieces = sliding_window_view(channel, size)[:: size - size // 2]
+        pieces = np.nan_to_num(pieces)
         spectra = np.fft.rfft((pieces - pieces.mean(axis=1, keepdims=True)) * window)
         density.append((spectra.real**2 + spectra.imag**2).mean(axis=0))
     both = np.array(density).T * 2 / (rate_hz * (window**2).sum())

@@ -66,7 +66,7 @@ def hum(case: Case) -> Iterator[Finding]:
         samples = int(rate / RESOLUTION_HZ)
         if rate < 3 * FAST_HZ or len(even.x) < 4 * samples:
             continue
-        f, density = power_density(np.nan_to_num(even.x), rate, samples)
+        f, density = power_density(even.x, rate, samples)
         beside = running_median(density, 2 * NEIGHBOURS + 1, "reflect")
         power = np.where((f > FAST_HZ)[:, None], density - beside, 0.0)
         at = np.argmax(power, axis=0)

@@ -130,6 +130,8 @@ def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[s
     spans = sorted(low.indices(s) for kind, pairs in segments.items() if kind != "static" for s in pairs)
     each = max(1, int(np.ceil(sum(b - a for a, b in spans) / low.step / MOST_PREDICTED)))
     half, stride = low.taps // 2, low.step * each
+    if low.lowpass is not None:
+        low = replace(low, lowpass=replace(low.lowpass, step=stride))
     length = stride * max(1, round(PREDICTED_PIECE_S * inputs.rate_hz / stride))
     at = [np.zeros(0, dtype=np.int64)]
     rows = [np.zeros((0, *low.lift.shape[::2]))]
@@ -137,7 +139,8 @@ def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[s
         # a low-pass loses half its length at each end of a piece: take that from the neighbours
         first, last = max(start - half, 0), min(stop + half, len(low.times_s))
         if last - first > 2 * half:
-            rows.append(np.asarray(np.einsum("iN,rip->Nrp", low.block(first, last)[0], low.lift), dtype=float)[::each])
+            block = low.block(first, last)[0][:, :: stride // low.step]
+            rows.append(np.asarray(np.einsum("iN,rip->Nrp", block, low.lift), dtype=float))
             at.append(first + half + stride * np.arange(len(rows[-1])))
     indices, known = np.concatenate(at), np.concatenate(rows)
     return Prediction(indices, inputs.times_s[indices], known, np.asarray(np.isfinite(known).all(axis=(1, 2))), {})
@@ -345,19 +348,20 @@ def fit_inputs(
     plan: Plan,
     *,
     noise: MotionNoise | None = None,
+    begun: tuple[Moved, Balance] | None = None,
     find_contact: bool = False,
     tell: Tell = silent,
 ) -> Fit:
     """Fit the plan's segments.
 
-    noise: of the motion. find_contact: stops are moved inwards as far as something not in the model pushes back
-    near the ends of the travel.
+    noise: of the motion; begun: motion and whole balance of the inputs, where they are known already. find_contact:
+    stops are moved inwards as far as something not in the model pushes back near the ends of the travel.
     """
 
-    def fitted(stops: tuple[float, float] | None) -> Fit:
-        return _between_stops(replace(inputs, stops=stops), segments, plan, noise, tell)
+    def fitted(stops: tuple[float, float] | None, begun: tuple[Moved, Balance] | None = None) -> Fit:
+        return _between_stops(replace(inputs, stops=stops), segments, plan, noise, begun, tell)
 
-    fit = fitted(inputs.stops)
+    fit = fitted(inputs.stops, begun)
     if not find_contact:
         return fit
     position, left = along_travel(fit)
@@ -382,15 +386,20 @@ def fit_inputs(
 
 
 def _between_stops(
-    inputs: Inputs, segments: Mapping[str, Sequence[Segment]], plan: Plan, noise: MotionNoise | None, tell: Tell
+    inputs: Inputs,
+    segments: Mapping[str, Sequence[Segment]],
+    plan: Plan,
+    noise: MotionNoise | None,
+    begun: tuple[Moved, Balance] | None,
+    tell: Tell,
 ) -> Fit:
-    moved = move(inputs)
+    moved, balance = (move(inputs), None) if begun is None else begun
     shaped = None
     if plan.quasi_static is None and any(s.free for e in inputs.model.elements for s in e.shapes):
         tell("looking for the zones", 0.0)
         shaped = _shapes_in_data(fit_balance(inputs, moved), plan.segments)
-        inputs = inputs.with_model(shaped.model)
-    balance = whole_balance(inputs, moved)
+        inputs, balance = inputs.with_model(shaped.model), None
+    balance = whole_balance(inputs, moved) if balance is None else balance
     tell("compressing", 0.5)
     train = compressed(inputs, moved, plan.segments, balance, noise)
     weighed, weights = robust(train)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.elements import SensorBias
 from palpate.experiment.file.reading import Experiment
@@ -45,6 +47,8 @@ FADE = 0.25
 """Length of the fading at samples that are left out, in periods of the low-pass's bandwidth."""
 AT_ONCE, BESIDE = 1 << 17, 64
 """Samples of a motion that are computed together, with so many more on either side for the spline."""
+AT_FIRST = 4096
+"""Samples that tell the rate of a clock: fewer than a stretch has."""
 RINGS = 8
 """Samples for which the resampled signals of an IMU and a load cell still feel a knock."""
 UNWANTED = 1e6
@@ -220,8 +224,8 @@ class Inputs:
 
     @property
     def rate_hz(self) -> float:
-        """Of the reference clock."""
-        return rate_hz(self.times_s)
+        """Of the reference clock, by its first samples: stretches of a recording have gaps between them."""
+        return rate_hz(self.times_s[:AT_FIRST])
 
     @property
     def main(self) -> int | None:
@@ -267,9 +271,29 @@ class Inputs:
         """The same measurements for another model of the same mechanism."""
         return replace(self, model=model)
 
+    def cut(self, spans: Sequence[tuple[int, int]]) -> Inputs:
+        """Stretches [start, stop) of a recording by an IMU, one after the other, each with what filters need of it."""
+        mounted, at = self.imu, np.concatenate([np.arange(a, b) for a, b in spans])
+        assert mounted is not None
+        even, near = mounted.even, np.zeros(len(mounted.even.times_s), dtype=bool)
+        beside = int(2 * mounted.smoothing.reach_s * rate_hz(even.times_s)) + 2 * BESIDE
+        for a, b in spans:
+            ends = self.times_s[[a, b - 1]]
+            first, last = np.searchsorted(even.times_s, ends if self.clock is None else self.clock.from_reference(ends))
+            near[max(0, first - beside) : last + beside] = True
+        sensors = (replace(s, wrench=_some(s.wrench, at)) for s in self.sensors)
+        imu = replace(mounted, even=_some(even, np.flatnonzero(near)))
+        cut = replace(self, times_s=self.times_s[at], sensors=tuple(sensors), imu=imu)
+        return replace(cut, measured=self.measured[:, at])
+
     def inside(self, segments: Sequence[Segment]) -> BoolArray:
         """(samples,): in one of these segments."""
         return segment_mask(self.times_s, segments)
+
+
+def _some(even: Even, at: NDArray[np.int64]) -> Even:
+    """Some of its samples."""
+    return replace(even, times_s=even.times_s[at], x=even.x[at], rows=np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,8 +359,10 @@ def _by_imu(inputs: Inputs, mounted: ImuMotion, even: Even) -> Motion:
     times, t, reach = clock.to_reference(even.times_s), inputs.times_s, smoothing.reach_s
     ends, values = [(-np.inf, times[0] + reach), (times[-1] - reach, np.inf)], np.empty((len(t), 9), order="F")
     beside = int(reach * rate_hz(times)) + BESIDE
-    for start in range(0, len(t), AT_ONCE):  # what filters and splines need on the way is many times the motion
-        part = t[start : start + AT_ONCE]
+    gaps = np.flatnonzero(np.diff(t) > 1.5 * (t[1] - t[0])) + 1  # between stretches
+    edges = np.unique(np.concatenate([np.arange(0, len(t), AT_ONCE), gaps, [len(t)]])).tolist()
+    for start, stop in pairwise(edges):  # what filters and splines need on the way is many times the motion
+        part = t[start:stop]
         first, last = (int(k) for k in np.searchsorted(times, part[[0, -1]]))
         i, j = max(0, min(first, len(times)) - beside), max(last, 0) + beside
         m = imu_motion(even.times_s[i:j], even.x[i:j, :3], even.x[i:j, 3:], mounted.T_body_imu, smoothing)

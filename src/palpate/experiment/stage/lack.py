@@ -12,19 +12,29 @@ import numpy as np
 from palpate.elements import Gravity
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, natural_sizes
-from palpate.experiment.stage.inputs import Inputs, fit_balance, move, noisier, projected, whole_balance, zeros_of
+from palpate.experiment.stage.inputs import (
+    Inputs,
+    Moved,
+    fit_balance,
+    move,
+    noisier,
+    projected,
+    whole_balance,
+    zeros_of,
+)
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
-from palpate.identify.balance import EACH, Rows, filled, stack_rows
+from palpate.identify.balance import EACH, Rows, Segment, filled, stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.motion.clock import Even, noise_floor
-from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz
+from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz, spread
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.inertia import drawing_jacobian
+from palpate.physics.motion import Motion
 
 SURE, LEAST = 3.0, 0.2
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
@@ -38,8 +48,8 @@ FAST_HZ = 20.0
 """No hand moves an object so fast."""
 SILENT = 1e-3
 """Share of the wrench that counts as noise at least: of data without any, rounding and interpolation are left."""
-MOST = 20_000
-"""Rows that are looked at."""
+MOST, ENOUGH, STRETCH = 20_000, 1 << 17, 1 << 12
+"""Rows that are looked at; of a long recording by an IMU so many samples, in stretches spread evenly over it."""
 SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 WIDTHS = (0.02, 0.06, 0.15)
@@ -140,12 +150,42 @@ class Bench:
 
 def bench(fit: Fit) -> Bench:
     """Everything that tests of one fit share."""
+    imu = fit.inputs.imu
+    evens = [*(s.wrench for s in fit.inputs.sensors), *(() if imu is None else (imu.even,))]
+    levels = [white_noise(even) for even in evens]
+    fit, segments = excerpt(fit)
     low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
-    rows, noisy = stack_rows(low, fit.plan.segments, most=MOST), _noisy(fit)
+    rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels)
     residuals, _ = of_all_samples(fit)
     noise = rows.taken((of_all_samples(noisy)[0] - residuals)[None])[0]
     others = [_left_more(fit, residuals, other) for other in _unsure(fit)]
     return Bench(fit, noisy, rows, noise, rows.taken(np.array(others)) if others else None)
+
+
+def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
+    """The fit with as many samples as are looked at, and its segments: of a long recording by an IMU, stretches of it.
+
+    Effects and noise in the segments of a fit are stationary or slow, so what stretches of all times show, the whole
+    would; only its power to show small things is that of a recording as long as they are together.
+    """
+    whole = [fit.balance.indices(s) for s in fit.plan.segments]
+    total = sum(b - a for a, b in whole)
+    if fit.inputs.imu is None or total <= ENOUGH:
+        return fit, fit.plan.segments
+    pairs = ((start, spread(stop - start, ENOUGH * (stop - start) // total, STRETCH)) for start, stop in whole)
+    spans = [(start + a, start + b) for start, parts in pairs for a, b in parts]
+    at, t, half = np.concatenate([np.arange(a, b) for a, b in spans]), fit.inputs.times_s, 0.5 / fit.inputs.rate_hz
+    m, balance = fit.moved.motion, fit.balance
+    motion = Motion(t[at], m.specific_acceleration[at], m.omega[at], m.omega_dot[at])
+    cut = replace(
+        fit,
+        inputs=fit.inputs.cut(spans),
+        moved=Moved(motion, fit.moved.known[at], fit.moved.resting[at]),
+        balance=replace(balance, times_s=t[at], kinematics=balance.kinematics.at(at), wrench=balance.wrench[at]),
+        varied=None if fit.varied is None else tuple((name, inputs.cut(spans)) for name, inputs in fit.varied),
+    )
+    # differences at the ends of a stretch would reach into the next
+    return cut, [(float(t[a + 2]) - half, float(t[b - 3]) + half) for a, b in spans]
 
 
 def lack_of_fit(fit: Fit) -> LackOfFit:
@@ -153,7 +193,8 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     solution = fit.solution
     if fit.joint is not None:  # its numbers are not what the balance's own fit leaves its residuals with
         fit = replace(fit, solution=fit.again(fit.inputs)[1])
-    tests, weights = bench(fit), fit.train.weights
+    tests = bench(fit)
+    fit, weights = tests.fit, fit.train.weights
     left = tests.rows.y[0] - fit.p @ tests.rows.of_model(fit.solution.model)
     both, samples = (left, tests.noise), max(1, tests.rows.samples.sum())
     left, noise = (np.sqrt((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples) / weights for x in both)
@@ -196,19 +237,23 @@ def _unsure(fit: Fit) -> Iterator[Inputs]:
             yield fit.inputs.with_model(with_shapes(fit.inputs.model, shapes))
 
 
-def _noisy(fit: Fit) -> Fit:
-    """The same fit seen with noise of the measured level added once more to motion and wrench."""
+def _noisy(fit: Fit, levels: Sequence[FloatArray]) -> Fit:
+    """The same fit seen with noise of the measured level added once more to motion and wrench.
+
+    levels: `white_noise` of each sensor, and of the IMU that tells the motion.
+    """
     rng, inputs = np.random.default_rng(0), fit.inputs
 
-    def louder(even: Even) -> Even:
+    def louder(even: Even, level: FloatArray) -> Even:
         x = rng.normal(size=even.x.shape)
-        x *= white_noise(even)
+        x *= level
         x += even.x
         return replace(even, x=x)
 
-    noisy = replace(inputs, sensors=tuple(replace(s, wrench=louder(s.wrench)) for s in inputs.sensors))
+    sensors = (replace(s, wrench=louder(s.wrench, level)) for s, level in zip(inputs.sensors, levels, strict=False))
+    noisy = replace(inputs, sensors=tuple(sensors))
     if inputs.imu is not None:
-        noisy = replace(noisy, imu=replace(inputs.imu, even=louder(inputs.imu.even)))
+        noisy = replace(noisy, imu=replace(inputs.imu, even=louder(inputs.imu.even, levels[-1])))
     else:
         noisy = noisier(noisy, rng)
     noisy = noisy.on_clock(inputs.clock)
@@ -226,7 +271,7 @@ def white_noise(even: Even) -> FloatArray:
     plain = noise_floor(even.x)
     if rate < 4 * FAST_HZ or len(even.x) < 16 * rate / FAST_HZ:
         return plain
-    f, density = power_density(np.nan_to_num(even.x), rate, int(8 * rate / FAST_HZ))
+    f, density = power_density(even.x, rate, int(8 * rate / FAST_HZ))
     return np.minimum(plain, np.sqrt(np.median(density[f > FAST_HZ], axis=0) * rate / 2))
 
 

@@ -29,7 +29,17 @@ from palpate.experiment.stage.capture import (
 )
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of, lowest
-from palpate.experiment.stage.inputs import STEP, Belief, Filtering, Handles, ImuMotion, Inputs, Sensor, belief_of
+from palpate.experiment.stage.inputs import (
+    STEP,
+    Belief,
+    Filtering,
+    Handles,
+    ImuMotion,
+    Inputs,
+    Moved,
+    Sensor,
+    belief_of,
+)
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.together import smoothed_motion
 from palpate.findings import Finding, Severity
@@ -41,10 +51,10 @@ from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint, pose_std, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
-from palpate.motion.offset import Offset, estimate_offset
+from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
 from palpate.motion.plausibility import judge_imu
 from palpate.motion.smoothing import Smoothed
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask, spread
 from palpate.physics.motion import Poses, log_rotation
 from palpate.progress import Tell, portion, silent
 
@@ -53,6 +63,8 @@ SHORTEST_RUN_S = 1.0
 """Shorter stretches between gaps are not worth a segment."""
 FASTEST_DRIFT_PPM, SHARP_DRIFT_PPM = 3.0, 1.5
 SAME_CLOCK_S = 5e-4
+FEATURES_HZ, CLOCK_SAMPLES, CLOCK_STRETCH = 20.0, 1 << 18, 1 << 14
+"""Below this frequency load cell and IMU are compared; of a long recording so many samples of the IMU, in stretches."""
 FEWEST_IN_WINDOW = 5
 MUCH_LESS = 0.7
 """Share of a measured noise power; what differs more is not a matter of chance."""
@@ -86,6 +98,8 @@ class Prepared:
     """Of a motion by an IMU."""
     contradicted: Mapping[str, float] = field(default_factory=dict[str, float])
     """Key of `uncertain` -> by how much gravity surely contradicts the IMU."""
+    begun: tuple[Moved, Balance] | None = None
+    """Motion and whole balance of the inputs, where they were needed before the fit."""
 
 
 def prepare(experiment: Experiment[Any], tell: Tell = silent, *, handles: Handles | None = None) -> Prepared:
@@ -588,7 +602,9 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         clock = ClockMap(at - there, 0.0, 0.0, 0.0, 0.0, False)
     inputs = inputs.on_clock(clock)
     tell("deriving the motion", 0.7)
-    balance = stage_inputs.fit_balance(inputs, stage_inputs.move(inputs))
+    moved = stage_inputs.move(inputs)
+    whole = stage_inputs.whole_balance(inputs, moved)
+    balance = stage_inputs.fit_balance(inputs, moved, whole)
     segments = _imu_segments(experiment, balance, wrench.even)
     noise, noise_findings = _noise_of(config.noise_in_motion, inputs, mounted, balance, segments["train"])
     tell("checking the recordings", 0.8)
@@ -602,7 +618,8 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
             evidence = f"{len(lost)} gaps, the longest {longest:.3f} s; segments avoid them"
             findings.append(Finding("gaps", evidence, place))
     instruments = {"wrench": wrench, "imu": replace(imu, clock=clock, offset=offset)}
-    return Prepared(inputs, segments, instruments, (*findings, *drifts), noise=noise, contradicted=contradicted)
+    told = (*findings, *drifts)
+    return Prepared(inputs, segments, instruments, told, noise=noise, contradicted=contradicted, begun=(moved, whole))
 
 
 def imu_inputs(
@@ -624,12 +641,11 @@ def imu_inputs(
 
 def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
     """Load-cell minus IMU time; refused where the motion is so slow that a lag looks like a turn: da/dt = a x omega."""
-    what, imu = "clock offset between load cell and IMU", mounted.even
-    motion = imu_motion(imu.times_s, imu.x[:, :3], imu.x[:, 3:], mounted.T_body_imu, mounted.smoothing)
-    features = wrench_features(motion)
+    what = "clock offset between load cell and IMU"
+    (times, features), responses = _features(mounted), band_limited(wrench.times_s, wrench.x, FEATURES_HZ)
+    lags = likely_lags((times, features), responses)
     offset, plain = (
-        estimate_offset(motion.times_s, columns, wrench.times_s, wrench.x, what=what)
-        for columns in (features, features[:, :-3])
+        offset_between((times, columns), responses, what=what, lags=lags) for columns in (features, features[:, :-3])
     )
     apart = abs(offset.value_s - plain.value_s)
     if apart > max(SAME_CLOCK_S, 5 * float(np.hypot(offset.std_s, plain.std_s))):
@@ -639,6 +655,21 @@ def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
     if not abs(offset.drift_ppm - plain.drift_ppm) <= unsure:
         return replace(offset, drift_ppm=float("nan"), drift_std_ppm=float("nan"))
     return offset
+
+
+def _features(mounted: ImuMotion) -> Limited:
+    """What the load cell should show of the IMU's motion; of a long recording stretches, between rows of NaN."""
+    imu, spans = mounted.even, spread(len(mounted.even.times_s), CLOCK_SAMPLES, CLOCK_STRETCH)
+    times, rows = list[FloatArray](), list[FloatArray]()
+    for a, b in spans:
+        part = slice(a, b)
+        m = imu_motion(imu.times_s[part], imu.x[part, :3], imu.x[part, 3:], mounted.T_body_imu, mounted.smoothing)
+        t, x = band_limited(m.times_s, wrench_features(m), FEATURES_HZ)
+        if len(spans) > 1:
+            x[[0, -1]] = np.nan
+        times.append(t)
+        rows.append(x)
+    return np.concatenate(times), np.concatenate(rows)
 
 
 def _imu_segments(experiment: Experiment[Any], balance: Balance, wrench: Even) -> dict[str, list[Segment]]:

@@ -156,8 +156,13 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "references": read_references(experiment),
         "rms": case.rms,
         "rms_of_segments": [
-            {"segment": kind, "from_s": s[0], "to_s": s[1], "rms": rms_of(fit, [s])}
-            for kind in ("train", "test")
+            {
+                "segment": kind,
+                "from_s": s[0],
+                "to_s": s[1],
+                "rms": case.rms.get(kind, {}) if alone else rms_of(fit, [s]),
+            }
+            for kind, alone in ((kind, len(prepared.segments[kind]) == 1) for kind in ("train", "test"))
             for s in prepared.segments[kind]
         ],
         "rms_below_hz": f.bandwidth_hz if inputs.imu is not None else None,
@@ -306,7 +311,8 @@ def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
         return {}
     rows = fit.inputs.mechanism.rows
     if fit.inputs.imu is not None:
-        part = compress(replace(fit.balance, lowpass=fit.inputs.filtering.lowpass), segments)
+        fitted = tuple(segments) == fit.plan.segments and not fit.plan.robust
+        part = fit.train if fitted else compress(replace(fit.balance, lowpass=fit.inputs.filtering.lowpass), segments)
         values, spans, noise = part.rms(fit.p), part.range(), expected_noise(fit.inputs)
     else:
         measured, static, noise = fit.rows(segments)[:, :, -1], fit.inputs.static, [None] * len(rows)

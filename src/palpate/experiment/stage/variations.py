@@ -25,7 +25,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import DRAWING_NAMES
 from palpate.physics.motion import exp_rotation, transform
 
-ENOUGH_S = 300.0
+ENOUGH_S = 120.0
 """Of a segment: the IMU's place is known from it."""
 SURELY = 4.0
 """Standard deviations."""
@@ -293,7 +293,7 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     others = list(_tried(fit, (*varied, *besides), untried))
     if fit.spring is not None and fit.spring.free:
         others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
-    base = _base(fit)
+    base = _base(fit) if others else fit.solution
     for other in others:
         _add_squares(squares, other, base)
     for name, more in _felt_zero(fit).items():
