@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -49,6 +51,7 @@ def features(motion: Motion) -> Array:
     return np.hstack([np.array(body_features(k)).T, motion.omega])
 
 
+@cache
 def shaken_handle(seed: int, duration_s: float = 40.0) -> tuple[float, Array, Array, Array, Array]:
     """True offset, times and features of the IMU, times and wrench of the load cell."""
     rng = np.random.default_rng([seed, 5])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import exp
 from pathlib import Path
 
@@ -18,6 +19,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
+
+from tests.oracles.tables import save_table
 
 Array = np.ndarray
 RATE_HZ, STORED, GRAVITY = 500.0, 5, 9.80665
@@ -111,8 +114,12 @@ class Motion:
     torque: Array
 
 
+@lru_cache(4)
 def simulate(seed: int, *effects: Effect) -> tuple[Run, Motion, Array, Array, Array]:
-    """A random door with these effects; markers of the session and at rest (frames, markers, 3), and the wrench."""
+    """A random door with these effects; markers of the session and at rest (frames, markers, 3), and the wrench.
+
+    Those asked for last are kept: do not change them.
+    """
     rng = np.random.default_rng([seed, 80])
     run = random_run(rng)
     for effect in effects:
@@ -383,7 +390,7 @@ def _wave(rng: np.random.Generator, t: Array) -> Array:
 
 
 def _save(path: Path, names: list[str], t: Array, x: Array) -> None:
-    np.savetxt(path, np.column_stack([t, x]), "%.7g", ",", header=",".join(["t", *names]), comments="")
+    save_table(path, ["t", *names], np.column_stack([t, x]), "%.7g")
 
 
 def _save_handle(path: Path, handle: tuple[Array, Array]) -> None:

@@ -15,6 +15,8 @@ from scipy.interpolate import BPoly
 from scipy.signal import cont2discrete, lfilter, ss2tf
 from scipy.spatial.transform import Rotation
 
+from tests.oracles.tables import save_table
+
 Array = np.ndarray
 RATE_HZ, STORED = 1000.0, 5
 """Rate of the simulation, and every which sample is stored."""
@@ -115,9 +117,7 @@ def _path(q: Array, torque: Array, turning: bool, rng: np.random.Generator) -> d
 def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Path, dict[str, float]]:
     """Table, object and experiment file; -> the last and the truth."""
     run, columns = simulate(seed, *effects)
-    np.savetxt(
-        folder / "log.csv", np.column_stack(list(columns.values())), "%.8g", ",", header=",".join(columns), comments=""
-    )
+    save_table(folder / "log.csv", list(columns), np.column_stack(list(columns.values())), "%.8g")
     (folder / "gate.yaml").write_text(OBJECT)
     units = {"angle": "rad", "torque": "N m", **dict.fromkeys("xyz", "m"), **dict.fromkeys(("fx", "fy", "fz"), "N")}
     named = ", ".join(f"{name}: {{column: {name}, unit: {units[name]}}}" for name in columns if name != "t")

@@ -15,6 +15,8 @@ from scipy.interpolate import make_interp_spline
 from scipy.signal import bilinear, lfilter, lfilter_zi
 from scipy.spatial.transform import Rotation
 
+from tests.oracles.tables import save_table
+
 Array = np.ndarray
 RATE_HZ, LENGTH_S, GRAVITY = 500.0, 60.0, 9.80665
 NOISE = {"force": 0.05, "moment": 0.003, "acceleration": 0.02, "rate": 0.003}
@@ -141,7 +143,7 @@ def _at(felt: Array, omega: Array, omega_dot: Array, r: Array) -> Array:
 
 
 def _save(path: Path, names: list[str], t: Array, x: Array) -> None:
-    np.savetxt(path, np.column_stack([t, x]), "%.8g", ",", header=",".join(["t", *names]), comments="")
+    save_table(path, ["t", *names], np.column_stack([t, x]), "%.8g")
 
 
 # --- what may be wrong ------------------------------------------------------------------------------------------------

@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
+
+from tests.oracles.tables import save_table
 
 Array = np.ndarray
 RATE_HZ, STORED, GRAVITY = 500.0, 5, 9.80665
@@ -121,8 +124,12 @@ class Run:
 Effect = Callable[[Run], Run]
 
 
+@lru_cache(4)
 def simulate(seed: int, *effects: Effect) -> tuple[Run, Array, Array]:
-    """A random barrow with these effects; markers (frames, markers, 3) and what the load cells show (2, samples, 6)."""
+    """A random barrow with these effects; markers (frames, markers, 3) and what the load cells show (2, samples, 6).
+
+    Those asked for last are kept: do not change them.
+    """
     rng = np.random.default_rng([seed, 79])
     run = wheeled(rng, random_barrow(rng))
     for effect in effects:
@@ -408,7 +415,7 @@ def _wave(rng: np.random.Generator, t: Array, low: float, high: float, sines: in
 
 
 def _save(path: Path, names: list[str], t: Array, x: Array, form: str) -> None:
-    np.savetxt(path, np.column_stack([t, x]), form, ",", header=",".join(["t", *names]), comments="")
+    save_table(path, ["t", *names], np.column_stack([t, x]), form)
 
 
 def _save_handle(path: Path, phi: Array) -> None:

@@ -38,9 +38,14 @@ class Series(NamedTuple):
 
 def sines(t: FloatArray, amplitude: FloatArray, frequency: FloatArray, phase: FloatArray) -> Series:
     """Sums of sines, three times (coordinates, samples); amplitude, frequency (rad/s), phase: (coordinates, sines)."""
-    a, w = amplitude[:, :, None], frequency[:, :, None]
-    angle = w * t + phase[:, :, None]
-    return Series((a * np.sin(angle)).sum(1), (a * w * np.cos(angle)).sum(1), -(a * w**2 * np.sin(angle)).sum(1))
+    value, rate, less = np.zeros((3, len(amplitude), len(t)))
+    for a, w, p in zip(amplitude.T[:, :, None], frequency.T[:, :, None], phase.T[:, :, None], strict=True):
+        angle = w * t + p
+        sin = np.sin(angle)
+        value += a * sin
+        rate += a * w * np.cos(angle)
+        less += a * w**2 * sin
+    return Series(value, rate, -less)
 
 
 def product(e: Series, s: Series) -> Series:
@@ -87,11 +92,16 @@ class HandMotion:
             omega_dot = omega_dot + np.outer(b[i], axis) + np.cross(omega, rate)
             omega = omega + rate
         world = b[3:] + np.array([0.0, 0.0, self.gravity])[:, None]
-        return Motion(t, np.einsum("nij,in->nj", self.rotation(t), world), omega, omega_dot)
+        return Motion(t, np.einsum("nij,in->nj", rotation_of(q), world), omega, omega_dot)
 
     def rotation(self, t: FloatArray) -> FloatArray:
         """R_world_sensor at times t, (samples, 3, 3)."""
-        return np.asarray(Rotation.from_euler("ZYX", self.coordinates(t)[0][2::-1].T).as_matrix(), dtype=float)
+        return rotation_of(self.coordinates(t)[0])
+
+
+def rotation_of(q: FloatArray) -> FloatArray:
+    """R_world_sensor of coordinates (6, samples) as `HandMotion` has them: (samples, 3, 3)."""
+    return np.asarray(Rotation.from_euler("ZYX", q[2::-1].T).as_matrix(), dtype=float)
 
 
 def random_hand(
