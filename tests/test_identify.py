@@ -14,7 +14,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.identify import Balance, Prior, build_balance, compress, merge, solve
 from palpate.identify.balance import compress_each
 from palpate.identify.problem import Ending
-from palpate.identify.solution import Status
+from palpate.identify.solution import Status, solve_values
 from palpate.mechanisms import Free
 from palpate.model import load_object
 from palpate.motion.derivatives import design_lowpass
@@ -120,13 +120,18 @@ def test_several_wrenches_compressed_together_are_each_for_itself(
     options = {"lowpass": design_lowpass(200.0, 10.0), "used": np.arange(6000) % 1000 > 100}
     balance = build_balance(model, case.motion, case.w, sigma=SIGMA, **options)
     wrenches = [case.w, 1.1 * case.w, case.w + np.array([1.0, 0.0, 0.0, 0.0, 0.2, 0.0])]
-    for wrench, one in zip(wrenches, compress_each(balance, wrenches, EVERYTHING), strict=True):
+    joined = compress_each(balance, wrenches, EVERYTHING, joined=True)
+    for wrench, one, whole in zip(wrenches, compress_each(balance, wrenches, EVERYTHING), joined, strict=True):
         alone = compress(replace(balance, wrench=wrench), EVERYTHING)
         assert one.gram() == pytest.approx(alone.gram(), rel=1e-12, abs=1e-12 * np.abs(alone.gram()).max())
         assert one.low == pytest.approx(alone.low)
         assert one.high == pytest.approx(alone.high)
         assert one.samples.tolist() == alone.samples.tolist()
         assert solve(one).p == pytest.approx(solve(alone).p, rel=1e-9, abs=1e-9)
+        assert whole.gram() == pytest.approx(alone.gram(), rel=1e-12, abs=1e-12 * np.abs(alone.gram()).max())
+        assert (len(whole.samples), whole.samples.sum()) == (1, alone.samples.sum())
+        values = {e.name: e.value for e in solve(alone).estimates}
+        assert solve_values(whole) == pytest.approx(values, rel=1e-9, abs=1e-9)
 
 
 def test_merged_halves_are_the_whole() -> None:

@@ -511,12 +511,15 @@ def compress(
     return _of_used(balance, compressed)
 
 
-def compress_each(balance: Balance, wrenches: Sequence[FloatArray], segments: Sequence[Segment]) -> list[Compressed]:
+def compress_each(
+    balance: Balance, wrenches: Sequence[FloatArray], segments: Sequence[Segment], *, joined: bool = False
+) -> list[Compressed]:
     """The balance with each of several wrenches (samples, 6) in place of its own, which leave out the same samples.
 
-    The columns are made once, and one factor of them with all wrenches holds that of each.
+    The columns are made once, and one factor of them with all wrenches holds that of each. joined: all pieces are one,
+    which is enough where nothing but values will be asked.
     """
-    each, _ = _compress(balance, wrenches, segments, PIECES, BLOCK)
+    each, _ = _compress(balance, wrenches, segments, PIECES, BLOCK, joined=joined)
     return [_of_used(balance, one) for one in each]
 
 
@@ -526,9 +529,17 @@ def _of_used(balance: Balance, compressed: Compressed) -> Compressed:
 
 
 def _compress(
-    balance: Balance, wrenches: Sequence[FloatArray], segments: Sequence[Segment], pieces: int, block: int
+    balance: Balance,
+    wrenches: Sequence[FloatArray],
+    segments: Sequence[Segment],
+    pieces: int,
+    block: int,
+    *,
+    joined: bool = False,
 ) -> tuple[list[Compressed], list[_Part]]:
-    """The compressed balance with each wrench, all pieces of it; and the parts in which it was read."""
+    """The compressed balance with each wrench, all pieces of it (joined: those that count as one); and the parts in
+    which it was read.
+    """
     spans = _spans(balance, segments)
     step_s = (balance.times_s[-1] - balance.times_s[0]) / (len(balance.times_s) - 1)
     # enough pieces for statistics, none so short that its neighbours say the same
@@ -560,6 +571,11 @@ def _compress(
     if not np.isfinite(gram).all():
         for segment in segments:
             balance.check_seen(segment)
+    counting = np.flatnonzero(counts)
+    if joined:
+        gram, counts = gram[counting].sum(axis=0, keepdims=True), counts.sum(keepdims=True)
+        lowest = lowest[counting].min(axis=0, keepdims=True)
+        highest = highest[counting].max(axis=0, keepdims=True)
     factor: FloatArray | None = None
     each: list[Compressed] = []
     for i in range(number):
@@ -570,6 +586,9 @@ def _compress(
         else:
             if factor is None:
                 factor = np.concatenate([_by_qr(kept.get(p) or _blocks(balance, source, p), p) for p in parts])
+                if joined:
+                    stacked = factor[counting].swapaxes(0, 1)
+                    factor = triangular(stacked.reshape(len(stacked), -1, stacked.shape[-1]))[None]
             roots = factor if number == 1 else triangular(factor[..., mine])
         each.append(
             Compressed(

@@ -18,6 +18,7 @@ from palpate.identify.problem import (
     Conditioning,
     Ending,
     Minimum,
+    Penalty,
     Prior,
     Problem,
     Uncertainty,
@@ -192,15 +193,7 @@ def solve(
     theta of a fit to nearly the same data, from which the search restarts if it gets lost.
     """
     model = compressed.model
-    names = tuple(model.parameters)
-    map_ = model.map(factor=factor, known_mass=known_mass, fixed=fixed)
-    unknown = [] if prior is None else [n for n in prior.values if n not in names]
-    if unknown:
-        raise PalpateError(f"prior: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")
-    roughness = model.roughness()
-    if len(roughness) and prior is None:
-        prior = Prior({}, spread=1.0)
-    penalty = build_penalty(prior, names, map_, roughness)
+    prior, map_, penalty = _believed(model, prior, factor, known_mass, fixed)
     try:
         R = compressed.factor()
     except DataProblem:
@@ -220,7 +213,7 @@ def solve(
 
     impossible = sign_problems(model, p_free, lambda: covariance() + untold(R))
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
-    level = abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
+    level = _level(compressed, R)
     problem = Problem(R, map_, penalty, damping, negligible=(NO_STEP * level) ** 2)
     begin, beyond = starts(problem, p_free)
     if beyond is not None:  # no search in theta ends at the edge of possible bodies
@@ -228,10 +221,7 @@ def solve(
     elif prior is not None and prior.damping is None:
         problem, minimum = solve_automatic(problem, compressed, level, prior.spread, begin)
     else:
-        minimum = search(problem, min(begin, key=problem.cost))
-        lost = minimum.ending not in (Ending.CONVERGED, Ending.FLAT)
-        if lost and start is not None and start.shape == begin[0].shape:
-            minimum = min(minimum, search(problem, start), key=lambda one: problem.cost(one.theta))
+        minimum = _least(problem, begin, start)
     condition = conditioning(problem, minimum.theta)
     p = map_.forward(minimum.theta)
     unsure = uncertainty(compressed.scores(p), compressed.information(), problem, minimum.theta)
@@ -257,6 +247,84 @@ def solve(
     )
 
 
+def solve_values(
+    compressed: Compressed,
+    *,
+    prior: Prior | None = None,
+    factor: Factor = "UtU",
+    known_mass: float | None = None,
+    fixed: Mapping[str, float] | None = None,
+    start: FloatArray | None = None,
+) -> dict[str, float]:
+    """Estimate -> value of `solve`, for the many fits to nearly the same data of which nothing else is asked."""
+    believed, map_, penalty = _believed(compressed.model, prior, factor, known_mass, fixed)
+    if believed is not None and believed.damping is None:  # which a fit without its intervals cannot choose
+        solution = solve(compressed, prior=prior, factor=factor, known_mass=known_mass, fixed=fixed, start=start)
+        return {e.name: e.value for e in solution.estimates}
+    R = _factor(compressed)
+    damping = 0.0 if believed is None or believed.damping is None else believed.damping
+    problem = Problem(R, map_, penalty, damping, negligible=(NO_STEP * _level(compressed, R)) ** 2)
+    theta = None
+    if start is not None and damping > 0 and len(start) == len(penalty.theta):
+        near = search(problem, start)
+        theta = near.theta if near.ending is Ending.CONVERGED else None
+    if theta is None:
+        begin, beyond = starts(problem, unconstrained(R))
+        theta = begin[0] if beyond is not None else _least(problem, begin, start).theta
+    values = drawn_values(map_, map_.forward(theta))
+    return dict(zip(_drawn_names(compressed.model, map_)[0], values.tolist(), strict=True))
+
+
+def _believed(
+    model: Model,
+    prior: Prior | None,
+    factor: Factor,
+    known_mass: float | None,
+    fixed: Mapping[str, float] | None,
+) -> tuple[Prior | None, Map, Penalty]:
+    """The prior, with roughness where nothing else is believed; the map to parameters; and the penalty."""
+    names = tuple(model.parameters)
+    map_ = model.map(factor=factor, known_mass=known_mass, fixed=fixed)
+    unknown = [] if prior is None else [n for n in prior.values if n not in names]
+    if unknown:
+        raise PalpateError(f"prior: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")
+    roughness = model.roughness()
+    if len(roughness) and prior is None:
+        prior = Prior({}, spread=1.0)
+    return prior, map_, build_penalty(prior, names, map_, roughness)
+
+
+def _factor(compressed: Compressed) -> FloatArray:
+    """Its factor, with the motion's noise left in where it cannot be taken out (as `solve` does, which says so)."""
+    try:
+        return compressed.factor()
+    except DataProblem:
+        return replace(compressed, noise=None).factor()
+
+
+def _level(compressed: Compressed, R: FloatArray) -> float:
+    """RMS of a weighted residual that no parameters explain."""
+    return abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
+
+
+def _least(problem: Problem, begin: list[FloatArray], start: FloatArray | None) -> Minimum:
+    """From the best of some starts, and where that is lost, from the one that is nearly known."""
+    minimum = search(problem, min(begin, key=problem.cost))
+    lost = minimum.ending not in (Ending.CONVERGED, Ending.FLAT)
+    if lost and start is not None and start.shape == begin[0].shape:
+        minimum = min(minimum, search(problem, start), key=lambda one: problem.cost(one.theta))
+    return minimum
+
+
+def _drawn_names(model: Model, map_: Map) -> tuple[list[str], list[str]]:
+    """Names and units of the estimates: of bodies those of a drawing."""
+    names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
+    for _, ps, _ in map_.bodies:
+        prefix = names[ps.start].removesuffix("m")  # "" or the element's name and a dot
+        names[ps], units[ps] = [prefix + n for n in inertia.DRAWING_NAMES], list(inertia.DRAWING_UNITS)
+    return names, units
+
+
 def _report(
     model: Model, problem: Problem, theta: FloatArray, unsure: Uncertainty, *, converged: bool
 ) -> tuple[Estimate, ...]:
@@ -273,7 +341,7 @@ def _report(
         weaker = search(problem.with_damping(problem.damping / 2), theta)
         halved = np.abs(drawn_values(map_, map_.forward(weaker.theta)) - drawn_values(map_, p))
     before, spread = penalty.before.copy(), penalty.spread.copy()
-    names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
+    names, units = _drawn_names(model, map_)
     has_prior, size = np.zeros(len(p), dtype=bool), np.full(len(p), np.inf)
     has_prior[map_.simple] = penalty.damped[map_.at]
     for _, ps, ts in map_.bodies:
@@ -281,8 +349,6 @@ def _report(
         P[ps], spread[ps] = inertia.drawing_jacobian(p[ps]) @ P[ps], inertia.drawing_jacobian(before[ps]) @ spread[ps]
         size[ps] = natural_size(p[ps])
         p[ps], before[ps] = inertia.drawing_values(p[ps]), inertia.drawing_values(before[ps])
-        prefix = names[ps.start].removesuffix("m")  # "" or the element's name and a dot
-        names[ps], units[ps] = [prefix + n for n in inertia.DRAWING_NAMES], list(inertia.DRAWING_UNITS)
     noise, pull, share, is_open = unsure.of(P)
     pull = np.maximum(pull, halved)
     half = np.hypot(unsure.critical * noise, 1.96 * pull)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,14 @@ from palpate.experiment.stage.inputs import (
     move,
     whole_balance,
 )
-from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust, solve
+from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, robust, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
-from palpate.identify.solution import VAGUE, Estimate, Status, natural_size
+from palpate.identify.solution import VAGUE, Estimate, Status, natural_size, solve_values
 from palpate.model import Model
 from palpate.motion.extrinsics import Placement
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
+from palpate.physics.maps import Factor
 from palpate.progress import Tell, silent
 
 LONGEST_S = 0.7
@@ -273,12 +275,21 @@ class Fit:
 
         train: of these inputs, where `trains` has it.
         """
-        values = None
-        if train is None:
-            train, balance = self.recompressed(inputs)
-            spring = quasi_static_spring(inputs, balance, self.plan)
-            values = None if spring is None else spring.values
-        return train, solve_with(inputs, train, values, self.solution.damping, start=self.solution.theta)
+        train, spring = self._again(inputs, train)
+        return train, solve_with(inputs, train, spring, self.solution.damping, start=self.solution.theta)
+
+    def values_again(self, inputs: Inputs, train: Compressed | None = None) -> dict[str, float]:
+        """Estimate -> its value by `again`."""
+        train, spring = self._again(inputs, train)
+        believed = _believed(inputs, spring, self.solution.damping)
+        return solve_values(train, **believed, start=self.solution.theta)
+
+    def _again(self, inputs: Inputs, train: Compressed | None) -> tuple[Compressed, Mapping[str, float] | None]:
+        if train is not None:
+            return train, None
+        train, balance = self.recompressed(inputs)
+        spring = quasi_static_spring(inputs, balance, self.plan)
+        return train, None if spring is None else spring.values
 
     def recompressed(self, inputs: Inputs) -> tuple[Compressed, Balance]:
         """The compressed balance of other inputs with the same weights of the rows, and the whole one."""
@@ -336,10 +347,20 @@ def solve_with(
 
     start: theta of a fit to nearly the same data.
     """
+    return solve(train, **_believed(inputs, fixed, damping), start=start)
+
+
+class _Believed(TypedDict):
+    prior: Prior | None
+    factor: Factor
+    known_mass: float | None
+    fixed: Mapping[str, float]
+
+
+def _believed(inputs: Inputs, fixed: Mapping[str, float] | None, damping: float | None) -> _Believed:
     b = inputs.belief
     prior = b.prior if b.prior is None or damping is None else replace(b.prior, damping=damping)
-    given = {**(fixed or {}), **b.fixed}
-    return solve(train, prior=prior, factor=b.factor, known_mass=b.mass, fixed=given, start=start)
+    return {"prior": prior, "factor": b.factor, "known_mass": b.mass, "fixed": {**(fixed or {}), **b.fixed}}
 
 
 def fit_inputs(
@@ -502,8 +523,9 @@ def damping_changes(fit: Fit) -> dict[str, dict[str, float]]:
     changes: dict[str, dict[str, float]] = {}
     damped = fit.solution.problem.penalty.damped.any() and fit.solution.damping > 0
     for word, factor in (("halved", 0.5), ("doubled", 2.0)) if damped else ():
-        there = solve_with(fit.inputs, fit.train, damping=factor * fit.solution.damping)
-        changes[word] = {e.name: there[e.name].value - e.value for e in fit.solution.estimates}
+        believed = _believed(fit.inputs, None, factor * fit.solution.damping)
+        there = solve_values(fit.train, **believed, start=fit.solution.theta)
+        changes[word] = {e.name: there[e.name] - e.value for e in fit.solution.estimates}
     return changes
 
 

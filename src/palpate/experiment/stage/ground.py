@@ -21,7 +21,7 @@ from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.motion.derivatives import derivative_noise, pose_motion, signal_noise, stretches, window_samples
+from palpate.motion.derivatives import coordinate_motion, derivative_noise, signal_noise, stretches, window_samples
 from palpate.motion.extrinsics import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
 from palpate.physics.functions import Functions, Scalar
@@ -283,17 +283,15 @@ def feet_findings(ground: Ground, segments: Mapping[str, Sequence[Segment]]) -> 
 def rolled_radius(poses: Poses, used: BoolArray, radius_m: float, order: int) -> tuple[float, float] | None:
     """The radius that rolling without slip asks for and half its interval, m; None where the motion does not tell.
 
-    The middle of the axle moves aside by v_y = -R camber rate. poses: of the axle, as measured; order: of the
-    polynomials that differentiate them.
+    The middle of the axle moves aside by v_y = -R camber rate; the sine of the camber is how far up the axle points.
+    poses: of the axle, as measured; order: of the polynomials that differentiate them.
     """
-    motion = pose_motion(poses, gravity=(0.0, 0.0, 0.0), window_s=SLOW_S, order=order).motion
-    assert motion.poses is not None
-    assert motion.velocity is not None
-    used = used & np.isfinite(motion.omega).all(axis=1)
-    R = motion.poses.rotation[used]
-    axes = level_axes(R)
-    aside = np.einsum("ni,nij,nj->n", axes[:, :, 1], R, motion.velocity[used])
-    leaning = np.einsum("ni,nij,nj->n", axes[:, :, 0], R, motion.omega[used])
+    lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
+    path = np.column_stack([lean, poses.position])
+    speeds = coordinate_motion(poses.times_s, path, window_s=SLOW_S, order=order).speed
+    used = used & np.isfinite(speeds).all(axis=1)
+    leaning = speeds[used, 0]
+    aside = np.einsum("ni,ni->n", level_axes(poses.rotation[used])[:, :, 1], speeds[used, 1:])
     if len(leaning) < 100 or not np.std(leaning) > 0:
         return None
     rate = rate_hz(poses.times_s)
@@ -303,7 +301,6 @@ def rolled_radius(poses: Poses, used: BoolArray, radius_m: float, order: int) ->
     std = float(np.sqrt(np.sum(np.bincount(piece, scores) ** 2)) / (leaning @ leaning))
     # noise of a regressor shrinks the slope by its share of the squares, or less where the axle shakes along
     short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
-    lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
     noise = derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)
     shrunk = SHRUNK * radius_m * noise**2 * len(leaning) / float(leaning @ leaning)
     return radius, SIGNIFICANT * std + shrunk

@@ -558,12 +558,15 @@ def compressed(
 def compressed_each(
     inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance, wrenches: Sequence[FloatArray]
 ) -> list[Compressed]:
-    """`compressed` with each of several wrenches (samples, 6) in the body frame, known at the same samples."""
-    moving = compress_each(fit_balance(inputs, moved, whole), wrenches, segments)
+    """`compressed` with each of several wrenches (samples, 6) in the body frame, known at the same samples.
+
+    Their pieces are joined, which is enough for values.
+    """
+    moving = compress_each(fit_balance(inputs, moved, whole), wrenches, segments, joined=True)
     still = _at_rest(inputs, moved, segments, whole)
     if still is None:
         return moving
-    return [_joined(a, b) for a, b in zip(moving, compress_each(still, wrenches, segments), strict=True)]
+    return [_joined(a, b) for a, b in zip(moving, compress_each(still, wrenches, segments, joined=True), strict=True)]
 
 
 def _at_rest(inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance) -> Balance | None:

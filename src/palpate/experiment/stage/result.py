@@ -404,7 +404,7 @@ def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
         if way == inputs.zero:
             continue
         try:
-            there = {e.name: e.value for e in fit.again(inputs.with_zero(way))[1].estimates}
+            there = fit.values_again(inputs.with_zero(way))
         except PalpateError:
             continue
         changes[way] = {e.name: finite(there[e.name] - e.value) for e in fit.solution.estimates if e.name in there}

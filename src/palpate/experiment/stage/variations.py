@@ -292,8 +292,9 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     varied = tuple(estimated(fit.inputs))
     others = list(_tried(fit, (*varied, *besides), untried))
     if fit.spring is not None and fit.spring.free:
-        others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
-    base = _base(fit) if others else fit.solution
+        moved = (solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved())
+        others += [values_of(solution) for solution in moved]
+    base = _base(fit) if others else values_of(fit.solution)
     for other in others:
         _add_squares(squares, other, base)
     for name, more in _felt_zero(fit).items():
@@ -316,10 +317,15 @@ def _felt_zero(fit: Fit) -> dict[str, float]:
     return dict(zip(names, variances.tolist(), strict=True))
 
 
-def _base(fit: Fit) -> Solution:
+def values_of(solution: Solution) -> dict[str, float]:
+    """Estimate -> its value."""
+    return {e.name: e.value for e in solution.estimates}
+
+
+def _base(fit: Fit) -> dict[str, float]:
     """What others are compared with: fitted as they are, from the balance alone, unweighted, the motion's noise in."""
     as_others = fit.noise is None and not fit.plan.robust and fit.joint is None
-    return fit.solution if as_others else fit.again(fit.inputs)[1]
+    return values_of(fit.solution) if as_others else fit.values_again(fit.inputs)
 
 
 def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
@@ -329,7 +335,7 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
     for name, std in uncertain.items():
         try:
             for other in _tried(fit, declared(fit.inputs, {name: std}), untried):
-                squares = sources.setdefault(name, dict.fromkeys((e.name for e in base.estimates), 0.0))
+                squares = sources.setdefault(name, dict.fromkeys(base, 0.0))
                 _add_squares(squares, other, base)
         except PalpateError as error:  # neither longer nor shorter links can be assembled
             untried[name] = str(error)
@@ -338,16 +344,16 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
     return replace(fit, solution=fit.solution.wider("systematic", total), sources=roots, untried=untried)
 
 
-def _tried(fit: Fit, variations: Iterable[Variation], untried: dict[str, str]) -> Iterator[Solution]:
-    """The fit with each thing off; where links no longer reach, or the like, it goes into `untried`."""
+def _tried(fit: Fit, variations: Iterable[Variation], untried: dict[str, str]) -> Iterator[dict[str, float]]:
+    """The values with each thing off; where links no longer reach, or the like, it goes into `untried`."""
     varied = list(variations)
     for v, train in zip(varied, fit.trains([v.inputs for v in varied]), strict=True):
         try:
-            yield fit.again(v.inputs, train)[1]
+            yield fit.values_again(v.inputs, train)
         except PalpateError as error:
             untried[v.name] = str(error)
 
 
-def _add_squares(squares: dict[str, float], one: Solution, other: Solution) -> None:
-    for e in one.estimates:
-        squares[e.name] += (e.value - other[e.name].value) ** 2
+def _add_squares(squares: dict[str, float], one: Mapping[str, float], other: Mapping[str, float]) -> None:
+    for name, value in one.items():
+        squares[name] += (value - other[name]) ** 2
