@@ -96,12 +96,25 @@ def predict(
     shortest -= 0 if inputs.smoothed is None else 2  # a polynomial through all samples leaves them as they are
     sizes = np.geomspace(shortest, max(LONGEST_S * rate, shortest + 2 * COUNT), COUNT)
     windows = sorted({int(n) // 2 * 2 + 1 for n in np.round(sizes)})  # odd numbers of samples
-    left = {n: left_of(n) for n in windows}
-    chosen = {
-        (kind, j): _best({n: x[where, j] for n, x in left.items()})
-        for kind, where in kinds.items()
-        for j in range(count)
-    }
+    places = [(kind, j) for kind in kinds for j in range(count)]
+    left: dict[int, FloatArray] = {}
+
+    def best(place: tuple[str, int]) -> int:
+        kind, j = place
+        return _best({n: x[kinds[kind], j] for n, x in left.items()})
+
+    # errors fall with the length as noise does, then rise as motion is lost: every second window until all rise, and
+    # their neighbours
+    chosen: dict[tuple[str, int], int] = {}
+    for n in windows[::2]:
+        left[n] = left_of(n)
+        chosen = {place: best(place) for place in places}
+        if n not in chosen.values():
+            break
+    at_ends = [windows[0], *windows, windows[-1]]
+    while missing := {m for n in chosen.values() for m in at_ends[windows.index(n) :][:3]} - set(left):
+        left |= {n: left_of(n) for n in sorted(missing)}
+        chosen = {place: best(place) for place in places}
     rows = rows_of(windows[len(windows) // 2])
     for n in set(chosen.values()):
         others = rows_of(n)
