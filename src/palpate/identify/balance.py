@@ -31,8 +31,8 @@ PIECES = 100
 """A recording is cut into about so many pieces, for statistics ..."""
 SHORTEST_PIECE_S = 0.25
 """... none of which is shorter."""
-BLOCK = 4096
-"""Samples per block: as fast as any size, and half a megabyte."""
+BLOCK = 8192
+"""Samples per block: as fast as any size, and a megabyte."""
 _ROOM = 1 << 17
 """Numbers of blocks that are kept in case QR needs them: a megabyte."""
 GRAM_LIMIT = 1e3
@@ -72,10 +72,17 @@ class Balance:
         """Whether the rows are constant combinations of features, so that only features need to be compressed."""
         return self.model.mechanism.constant_projection
 
-    def block(self, start: int, stop: int, wrenches: Sequence[FloatArray] | None = None) -> FloatArray:
+    def block(
+        self,
+        start: int,
+        stop: int,
+        wrenches: Sequence[FloatArray] | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
         """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows (rows, columns, n).
 
-        wrenches: several (samples, 6) instead of one, the entries of one after those of the other.
+        wrenches: several (samples, 6) instead of one, the entries of one after those of the other. out: where it may be
+        put, (1 or rows, entries or more, n or more).
         """
         k = self.kinematics.at(slice(start, stop))
         parts = [[w[start:stop, i] for i in range(6)] for w in wrenches or (self.wrench,)]
@@ -86,7 +93,7 @@ class Balance:
         else:
             columns = self.model.columns(k, ARRAYS)
             entries = [[*(column[i] for column in columns), *(y[i] for y in ys)] for i in range(len(ys[0]))]
-        return self.passed(self.weighed(filled(entries, stop - start), start, stop))
+        return self.passed(self.weighed(filled(entries, stop - start, out), start, stop))
 
     def weighed(self, x: FloatArray, start: int, stop: int) -> FloatArray:
         """(..., samples start:stop) without what is left out (`used`, `fade`)."""
@@ -177,9 +184,9 @@ class MotionNoise:
     other: Balance
     scale: float
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """As `Balance.block`; the wrench's entries vanish, and so does what only one saw: their ends may differ."""
-        difference = self.one.block(start, stop) - self.other.block(start, stop)
+        difference = self.one.block(start, stop, out=out) - self.other.block(start, stop)
         return np.nan_to_num(self.scale * difference, nan=0.0)
 
 
@@ -232,9 +239,10 @@ def _name(segment: Segment) -> str:
     return f"segment {segment[0]:.3f} to {segment[1]:.3f} s"
 
 
-def filled(entries: Sequence[Sequence[Scalar]], samples: int) -> FloatArray:
-    """Columns, each an array or one number for all samples, as one array (..., samples)."""
-    filled = np.empty((len(entries), len(entries[0]), samples))
+def filled(entries: Sequence[Sequence[Scalar]], samples: int, out: FloatArray | None = None) -> FloatArray:
+    """Columns, each an array or one number for all samples, as one array (..., samples); out: that has room for it."""
+    shape = (len(entries), len(entries[0]), samples)
+    filled = np.empty(shape) if out is None else out[: shape[0], : shape[1], : shape[2]]
     for i, line in enumerate(entries):
         for j, entry in enumerate(line):
             filled[i, j] = entry
@@ -549,20 +557,25 @@ def _compress(
     y = slice(-rows * number if balance.by_features else -number, None)
     grams, samples, low, high = (list[FloatArray]() for _ in range(4))
     source, kept, room = _Several(balance, wrenches), dict[_Part, list[FloatArray]](), _ROOM
+    longest = max((outputs - 1) * balance.step + balance.taps for part in parts for _, outputs in part.blocks)
+    # a number of rows that BLAS likes; blocks come and go in the same memory, which stays near the processor
+    space = np.zeros((*_size(balance, number, 4), longest))
     for part in parts:
         blocks: list[FloatArray] = []
         whole: list[tuple[FloatArray, FloatArray, FloatArray]] = []
-        for z in _blocks(balance, source, part):
+        for z in _blocks(balance, source, part, space):
             room -= z.size
-            blocks += [z] if room >= 0 else []
-            whole.append(_summary(_pieces(z, part.pieces), y))
+            blocks += [z.copy()] if room >= 0 else []
+            wide = space[:, :, : z.shape[2]] if np.may_share_memory(z, space) else z
+            whole.append(_summary(_pieces(wide, part.pieces), _pieces(z, part.pieces)[:, :, y]))
         if len(blocks) == len(whole):  # small enough to be there if it is needed again
             kept[part] = blocks
         grams.append(np.add.reduce([s[0] for s in whole]))
         low.append(np.minimum.reduce([s[1] for s in whole]))
         high.append(np.maximum.reduce([s[2] for s in whole]))
         samples.append(np.full(part.pieces, part.outputs // part.pieces))
-    gram, lowest, highest = np.concatenate(grams), np.concatenate(low), np.concatenate(high)
+    entries = _size(balance, number)[1]
+    gram, lowest, highest = (np.concatenate(x) for x in ([g[..., :entries, :entries] for g in grams], low, high))
     counts = balance.step * np.concatenate(samples).astype(np.int64)
     if balance.used is not None:
         counts = np.concatenate([_used(balance, balance.used, part) for part in parts])
@@ -604,6 +617,13 @@ def _compress(
     return each, parts
 
 
+def _size(balance: Balance, number: int, multiple: int = 1) -> tuple[int, int]:
+    """Groups and entries of a block with so many wrenches, the entries rounded up to a multiple."""
+    rows, entries = len(balance.weights), balance.lift.shape[1]
+    groups, more = (1, rows) if balance.by_features else (rows, 1)
+    return groups, -(-(entries + more * (number - 1)) // multiple) * multiple
+
+
 def _entries(balance: Balance, size: int, i: int, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Of a block with so many entries for so many wrenches: the columns with wrench i, and its ends among all y."""
     rows = len(balance.weights)
@@ -621,8 +641,8 @@ class _Several:
     balance: Balance
     wrenches: Sequence[FloatArray]
 
-    def block(self, start: int, stop: int) -> FloatArray:
-        return self.balance.block(start, stop, self.wrenches)
+    def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        return self.balance.block(start, stop, self.wrenches, out)
 
 
 def _used(balance: Balance, used: BoolArray, part: _Part) -> NDArray[np.int64]:
@@ -683,10 +703,12 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
         done += take
 
 
-def _blocks(balance: Balance, source: _Several | MotionNoise, part: _Part) -> Iterator[FloatArray]:
-    """The blocks (groups, entries, samples) of one part."""
+def _blocks(
+    balance: Balance, source: _Several | MotionNoise, part: _Part, out: FloatArray | None = None
+) -> Iterator[FloatArray]:
+    """The blocks (groups, entries, samples) of one part; out: where each may be put."""
     for first, outputs in part.blocks:
-        yield source.block(first, first + (outputs - 1) * balance.step + balance.taps)
+        yield source.block(first, first + (outputs - 1) * balance.step + balance.taps, out)
 
 
 def _pieces(z: FloatArray, pieces: int) -> FloatArray:
@@ -694,10 +716,9 @@ def _pieces(z: FloatArray, pieces: int) -> FloatArray:
     return z.reshape(*z.shape[:2], pieces, -1).transpose(2, 0, 1, 3)
 
 
-def _summary(z: FloatArray, y: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _summary(z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """X'X, smallest and largest y of each piece."""
-    ends = z[:, :, y]
-    return z @ z.swapaxes(2, 3), ends.min(axis=3).reshape(len(z), -1), ends.max(axis=3).reshape(len(z), -1)
+    return z @ z.swapaxes(2, 3), y.min(axis=3).reshape(len(z), -1), y.max(axis=3).reshape(len(z), -1)
 
 
 def _by_qr(blocks: Iterable[FloatArray], part: _Part) -> FloatArray:
