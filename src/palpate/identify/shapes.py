@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import exp, log
 from typing import Any, cast
 
 import numpy as np
@@ -73,11 +74,11 @@ class FreeShape:
 
     def to_search(self, value: float) -> float:
         """Logarithm, or as it is."""
-        return float(np.log(value)) if self.logarithmic else value
+        return log(value) if self.logarithmic else value
 
     def to_value(self, u: float) -> float:
         """Back, never beyond the limits."""
-        return float(np.clip(np.exp(u) if self.logarithmic else u, self.low, self.high))
+        return min(max(exp(u) if self.logarithmic else u, self.low), self.high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +286,7 @@ def free_shapes(
                         element=i,
                         shape=s.name,
                         unit=s.unit,
-                        value=float(np.clip(s.value, low, high)),
+                        value=float(min(max(s.value, low), high)),
                         low=float(low),
                         high=float(high),
                         logarithmic=not border and low > 0,
@@ -310,7 +311,7 @@ def _visited(e: Element, k: Kinematics, memory: dict[tuple[str, ...], tuple[floa
 def start_of(free: Sequence[FreeShape], values: Mapping[str, float] | None = None) -> FloatArray:
     """The values given, or the shapes' own, on the scale of the search."""
     given = dict[str, float]() if values is None else values
-    return np.array([f.to_search(float(np.clip(given.get(f.name, f.value), f.low, f.high))) for f in free])
+    return np.array([f.to_search(min(max(given.get(f.name, f.value), f.low), f.high)) for f in free])
 
 
 def ends_of(free: Sequence[FreeShape]) -> tuple[FloatArray, FloatArray]:

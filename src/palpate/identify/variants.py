@@ -193,7 +193,9 @@ class _Pool:
     """Columns of all elements of a family, slopes of those with free shapes, and y: X'X of each fold."""
 
     grams: FloatArray
-    """(folds, all, all)."""
+    """(folds, all, all) ..."""
+    whole: FloatArray
+    """... and their sum."""
     at: dict[Element, Span]
     slopes: list[tuple[Span, Span]]
     """Per free shape: the columns that it changes, and their derivatives."""
@@ -233,7 +235,8 @@ def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: 
         ]
         at |= {e: add(columns(e)) for e in elements if e not in at}
         X = np.concatenate([*blocks, rows.y])
-        return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), at, slopes, u)
+        grams = np.array([X[:, s] @ X[:, s].T for s in folds])
+        return _Pool(grams, grams.sum(axis=0), at, slopes, u)
 
     few = cache(coarse.columns)
     visited: dict[tuple[str, ...], tuple[float, float]] = {}
@@ -256,29 +259,29 @@ def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: 
 def _linear(pool: _Pool, model: Model, free: Sequence[shapes.FreeShape]) -> Fitted:
     """Fit a model by X'X alone, its shapes to first order about those of the pool."""
     mine = np.concatenate([np.arange(pool.at[e].start, pool.at[e].stop, dtype=np.int64) for e in model.elements])
-    positive, u = np.array([p.map == "positive" for p in model.parameters.values()]), pool.u
-    whole = pool.grams.sum(axis=0)
-    y = len(whole) - 1
+    positive, u = np.array([p.map == "positive" for e in model.elements for p in e.parameters]), pool.u
+    whole, y, size = pool.whole, len(pool.whole) - 1, len(mine)
     place = np.full(len(whole), -1)
-    place[mine] = np.arange(len(mine))
-    p, cost = solve_positive(whole[np.ix_([*mine, y], [*mine, y])], positive)
+    place[mine] = np.arange(size)
+    with_y = np.append(mine, y)
+    p, cost = solve_positive(whole[with_y[:, None], with_y], positive)
     low, high = shapes.ends_of(free)
     # how far each shape may move for its slope to hold: a width by half of itself, a border by 0.7 widths
     widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.shape == "width"}
     near = np.array([0.5 if f.logarithmic else 0.7 * widths.get(f.element, 0.05) for f in free])
     move = np.zeros(len(u))
-    T = np.zeros((len(whole), len(mine) + len(u) + 1))
-    T[mine, np.arange(len(mine))], T[y, -1] = 1.0, 1.0
-    d = slice(len(mine), len(mine) + len(u))
+    T = np.zeros((len(whole), size + len(u) + 1))
+    T[mine, np.arange(size)], T[y, -1] = 1.0, 1.0
+    d, others = slice(size, size + len(u)), np.append(np.arange(size), size + len(u))
     for _ in range(2 if len(u) else 0):
         for n, (columns, slopes) in enumerate(pool.slopes):
-            T[slopes, d.start + n] = p[place[columns]]
-        H, g = _reduced(T.T @ whole @ T, (p != 0) | ~positive, d)
+            T[slopes, size + n] = p[place[columns]]
+        gram, held = T.T @ whole @ T, (p != 0) | ~positive
+        H, g = _reduced(gram, held, d)
         move = shapes.bounded_step(H, g, 1e-6, np.maximum(low - u, -near), np.minimum(high - u, near))
-        moved = T.copy()
-        moved[:, -1] -= T[:, d] @ move
-        rest = np.delete(moved, d, axis=1)
-        p, cost = solve_positive(rest.T @ whole @ rest, positive, (p != 0) | ~positive)
+        away = np.eye(len(gram))[:, others]  # the last column less what the shapes' moves explain
+        away[d, -1] = -move
+        p, cost = solve_positive(away.T @ gram @ away, positive, held)
         if np.all(np.abs(move) < 0.2 * near):
             break
     # from here on about the estimated shapes; those at a limit, or without effect, stay
@@ -294,10 +297,11 @@ def _linear(pool: _Pool, model: Model, free: Sequence[shapes.FreeShape]) -> Fitt
 def _reduced(gram: FloatArray, held: BoolArray, d: Span) -> tuple[FloatArray, FloatArray]:
     """Half Hessian and downhill slope of the shapes d, the parameters eliminated."""
     k = d.start
-    inner = gram[:k, :k][np.ix_(held, held)]
+    at = np.flatnonzero(held)
+    inner = gram[at[:, None], at]
     scale = np.sqrt(np.maximum(np.diag(inner), 1e-300))
-    beside = gram[:k, k:][held] / scale[:, None]
-    solved = np.linalg.solve(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), beside)
+    beside = gram[at, k:] / scale[:, None]
+    solved = np.linalg.solve(inner / (scale[:, None] * scale) + 1e-12 * np.eye(len(inner)), beside)
     left = gram[k:, k:] - beside.T @ solved
     return left[:-1, :-1], left[:-1, -1]
 

@@ -75,37 +75,38 @@ def solve_positive(
     """
     shape, k = gram.shape[:-2], len(positive)
     G = gram.reshape(-1, k + 1, k + 1)
-    diagonal = np.diagonal(G, axis1=1, axis2=2)[:, :k]
-    touched = diagonal > 1e-20 * np.maximum(diagonal.max(axis=1, initial=0.0), 1e-300)[:, None]
-    scale = np.sqrt(np.where(touched, diagonal, 1.0))
-    A = G[:, :k, :k] / scale[:, :, None] / scale[:, None, :]
+    squares = G[:, np.arange(k), np.arange(k)]
+    touched = squares > 1e-20 * np.maximum(squares.max(axis=1, initial=0.0), 1e-300)[:, None]
+    scale = np.sqrt(np.where(touched, squares, 1.0))
+    A = G[:, :k, :k] / (scale[:, :, None] * scale[:, None, :])
     b = G[:, :k, k] / scale
     tolerance = 1e-10 * np.sqrt(np.maximum(G[:, k, k], 1e-300))[:, None]
-    passive = touched.copy() if guess is None else touched & guess
-    unit = np.eye(k)
+    passive = touched if guess is None else touched & guess
+    may_change = positive & touched
     p = np.zeros_like(b)
     fewest, patience = np.full(len(G), k + 1), np.full(len(G), 3)
     todo = np.arange(len(G))
     for _ in range(10 * (k + 1)):
-        on = passive[todo]
-        inner = np.where(on[:, :, None] & on[:, None, :], A[todo], 0.0)
-        inner = inner + unit * np.where(on, _RIDGE, 1.0)[:, :, None]
-        p[todo] = np.linalg.solve(inner, np.where(on, b[todo], 0.0)[:, :, None])[:, :, 0]
-        dual = (A[todo] @ p[todo][:, :, None])[:, :, 0] - b[todo]
-        wrong = positive & touched[todo] & np.where(on, p[todo] < -tolerance[todo], dual < -tolerance[todo])
+        on, A_i, b_i = passive[todo], A[todo], b[todo]
+        inner = A_i * (on[:, :, None] & on[:, None, :])
+        inner[:, np.arange(k), np.arange(k)] += np.where(on, _RIDGE, 1.0)
+        p_i = np.asarray(np.linalg.solve(inner, (b_i * on)[:, :, None]), dtype=float)
+        dual = (A_i @ p_i)[:, :, 0] - b_i
+        p[todo] = p_i[:, :, 0]
+        wrong = may_change[todo] & (np.where(on, p_i[:, :, 0], dual) < -tolerance[todo])
+        if not wrong.any():
+            break
         count = wrong.sum(axis=1)
-        better = count < fewest[todo]
-        patience[todo] = np.where(better, 3, patience[todo] - 1)
+        patience[todo] = np.where(count < fewest[todo], 3, patience[todo] - 1)
         fewest[todo] = np.minimum(fewest[todo], count)
         last = k - 1 - np.argmax(wrong[:, ::-1], axis=1)
         single = np.arange(k) == last[:, None]
+        passive = passive.copy()
         passive[todo] = on ^ (wrong & (single | (patience[todo] >= 0)[:, None]))
         todo = todo[count > 0]
-        if len(todo) == 0:
-            break
     p = np.where(positive, np.maximum(p, 0.0), p) / scale
     v = np.concatenate([-p, np.ones((len(G), 1))], axis=1)
-    cost = np.maximum(np.einsum("bi,bij,bj->b", v, G, v), 0.0)
+    cost = np.maximum(((G @ v[:, :, None])[:, :, 0] * v).sum(axis=1), 0.0)
     return p.reshape(*shape, k), cost.reshape(shape)
 
 
