@@ -9,7 +9,7 @@ out or drawing pieces again are choices of factors, not re-reads of data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -33,6 +33,8 @@ SHORTEST_PIECE_S = 0.25
 """... none of which is shorter."""
 BLOCK = 8192
 """Samples per block: as fast as any size, and a megabyte."""
+MOST_NOISY = 1
+"""Blocks of a piece in which noise of the motion is looked at."""
 _ROOM = 1 << 17
 """Numbers of blocks that are kept in case QR needs them: a megabyte."""
 GRAM_LIMIT = 1e3
@@ -88,12 +90,16 @@ class Balance:
         parts = [[w[start:stop, i] for i in range(6)] for w in wrenches or (self.wrench,)]
         project = self.model.mechanism.projector(k, ARRAYS)
         ys = [list(project(w)) for w in parts]
-        if self.by_features:
-            entries: list[list[Scalar]] = [[*self.model.features(k, ARRAYS), *(x for y in ys for x in y)]]
-        else:
-            columns = self.model.columns(k, ARRAYS)
-            entries = [[*(column[i] for column in columns), *(y[i] for y in ys)] for i in range(len(ys[0]))]
+        more = [[x for y in ys for x in y]] if self.by_features else [[y[i] for y in ys] for i in range(len(ys[0]))]
+        entries = [[*line, *wrench] for line, wrench in zip(self.columns(k), more, strict=True)]
         return self.passed(self.weighed(filled(entries, stop - start, out), start, stop))
+
+    def columns(self, k: Kinematics) -> list[list[Scalar]]:
+        """The entries of a block that follow from a motion: the features, or the columns of each row."""
+        if self.by_features:
+            return [list(self.model.features(k, ARRAYS))]
+        columns = self.model.columns(k, ARRAYS)
+        return [[column[i] for column in columns] for i in range(len(self.model.mechanism.rows))]
 
     def weighed(self, x: FloatArray, start: int, stop: int) -> FloatArray:
         """(..., samples start:stop) without what is left out (`used`, `fade`)."""
@@ -174,20 +180,24 @@ class Balance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MotionNoise:
-    """What noise in the motion does to the columns, seen as the difference of two balances of the same wrench.
+    """What noise in the motion does to the columns, seen as the difference of two motions in one balance.
 
     The two halves of an IMU's samples (scale 1/2: an instrument of its own for each other), or the measured motion
     with and without noise added (scale 1: simulation and extrapolation).
     """
 
-    one: Balance
-    other: Balance
+    balance: Balance
+    motions: Callable[[int, int], tuple[Kinematics, Kinematics]]
+    """Of samples start to stop."""
     scale: float
 
     def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """As `Balance.block`; the wrench's entries vanish, and so does what only one saw: their ends may differ."""
-        difference = self.one.block(start, stop, out=out) - self.other.block(start, stop)
-        return np.nan_to_num(self.scale * difference, nan=0.0)
+        b = self.balance
+        first, second = self.motions(start, stop)
+        one, other = filled(b.columns(first), stop - start, out), filled(b.columns(second), stop - start)
+        low = np.nan_to_num(b.passed(b.weighed(self.scale * (one - other), start, stop)), nan=0.0, copy=False)
+        return np.concatenate([low, np.zeros((len(low), b.lift.shape[1] - low.shape[1], low.shape[2]))], axis=1)
 
 
 def build_balance(
@@ -653,9 +663,15 @@ def _used(balance: Balance, used: BoolArray, part: _Part) -> NDArray[np.int64]:
 
 
 def _noise(balance: Balance, noise: MotionNoise, part: _Part) -> FloatArray:
-    """Z'Z of the noise alone, per piece."""
-    whole = [_pieces(z, part.pieces) for z in _blocks(balance, noise, part)]
-    return np.add.reduce([z @ z.swapaxes(2, 3) for z in whole])
+    """Z'Z of the noise alone, per piece; of a long one some blocks, spread evenly, stand for all.
+
+    What that adds to the scatter between pieces is in the intervals.
+    """
+    every = max(1, len(part.blocks) // MOST_NOISY)
+    some = replace(part, blocks=part.blocks[every // 2 :: every])
+    whole = [_pieces(z, part.pieces) for z in _blocks(balance, noise, some)]
+    share = sum(outputs for _, outputs in some.blocks) / part.outputs
+    return np.add.reduce([z @ z.swapaxes(2, 3) for z in whole]) / share
 
 
 def merge(*parts: Compressed) -> Compressed:

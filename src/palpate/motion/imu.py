@@ -58,10 +58,6 @@ class Smoothing:
         return (self.slope_window_s + self.window_s) / 2
 
 
-_AT_ONCE, _FELT = 1 << 17, 64
-"""Samples of a motion that are interpolated together, a spline needing some times their memory; as far it feels its
-ends (0.27^64).
-"""
 PARALLEL = Smoothing()
 """For parallel filtering."""
 
@@ -97,20 +93,16 @@ def resample_motion(
 
     NaN outside the motion and, widened by the reach of the filters, in the intervals in which it was not seen.
     """
-    parts, t, values = (
-        (motion.specific_acceleration, motion.omega, motion.omega_dot),
-        motion.times_s,
-        list[FloatArray](),
-    )
-    for at in np.array_split(times_s, range(_AT_ONCE, len(times_s), _AT_ONCE)):
-        first, last = (int(i) for i in np.searchsorted(t, at[[0, -1]]))
-        near = slice(max(0, min(first, len(t)) - _FELT), last + _FELT)
-        values.append(spline(t[near], np.hstack([x[near] for x in parts]))(at))
-    values = np.concatenate(values)
-    ends = ((-np.inf, motion.times_s[0] + reach_s), (motion.times_s[-1] - reach_s, np.inf))
-    values = without_lost(times_s, values, ends)
-    values = without_lost(times_s, values, lost, reach_s)
-    return Motion(times_s, values[:, 0:3], values[:, 3:6], values[:, 6:9])
+    x, t = resample_values(motion, times_s), motion.times_s
+    ends = ((-np.inf, t[0] + reach_s), (t[-1] - reach_s, np.inf))
+    x = without_lost(times_s, without_lost(times_s, x, ends), lost, reach_s)
+    return Motion(times_s, x[:, 0:3], x[:, 3:6], x[:, 6:9])
+
+
+def resample_values(motion: Motion, times_s: FloatArray) -> FloatArray:
+    """(samples, 9): specific force, angular rate and its derivative at other times of the same clock."""
+    parts = (motion.specific_acceleration, motion.omega, motion.omega_dot)
+    return spline(motion.times_s, np.hstack(parts))(times_s)
 
 
 def _odd(samples: float) -> int:

@@ -24,14 +24,14 @@ from palpate.model import Model
 from palpate.motion import derivatives
 from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, without_lost
 from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_motion, signal_noise, window_samples
-from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_motion
+from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
 from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.maps import Factor
-from palpate.physics.motion import Motion, Poses, transport_acceleration, wrench_transmission
+from palpate.physics.motion import Kinematics, Motion, Poses, transport_acceleration, wrench_transmission
 
 Added = Literal["nothing", "all", "weight"]
 Zero = Literal["still", "estimated", "none"]
@@ -45,7 +45,7 @@ AT_STOP = 1.0
 """Steps: nearer to a stop, the frame may take a part of the force."""
 FADE = 0.25
 """Length of the fading at samples that are left out, in periods of the low-pass's bandwidth."""
-AT_ONCE, BESIDE = 1 << 17, 64
+AT_ONCE, BESIDE = 1 << 15, 64
 """Samples of a motion that are computed together, with so many more on either side for the spline."""
 AT_FIRST = 4096
 """Samples that tell the rate of a clock: fewer than a stretch has."""
@@ -123,6 +123,8 @@ class Sensor:
 
     def to_body(self, w: FloatArray) -> FloatArray:
         """(samples, 6) of its frame in that of the object."""
+        if np.array_equal(self.T_body_sensor, np.eye(4)):  # as of a handle: an hour of it need not be copied
+            return w
         return np.asarray(w @ wrench_transmission(self.T_body_sensor[:3, :3], self.T_body_sensor[:3, 3]).T, dtype=float)
 
     def handle_wrench(self, motion: Motion, *, moving: bool = True) -> FloatArray:
@@ -324,7 +326,7 @@ def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | Non
 def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
     """Of the body frame: by an IMU, else by the coordinates with this window or the fit's."""
     if inputs.imu is not None:
-        return _by_imu(inputs, inputs.imu, inputs.imu.even)
+        return _by_imu(inputs, inputs.imu)
     f, mechanism = inputs.filtering, inputs.mechanism
     if f.published and mechanism.wheel is not None and inputs.poses is not None:
         samples = window_samples(window_s or f.window_s, inputs.rate_hz, f.order)
@@ -352,30 +354,75 @@ def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateM
     return coordinate_motion(inputs.times_s, inputs.q, window_s=window_s or f.window_s, order=f.order, ends=f.published)
 
 
-def _by_imu(inputs: Inputs, mounted: ImuMotion, even: Even) -> Motion:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """A body's motion at any times of the load cell's clock, by samples of an IMU."""
+
+    mounted: ImuMotion
+    even: Even
+    """Those samples, and ..."""
+    times_s: FloatArray
+    """... their times on the load cell's clock."""
+    unseen: tuple[tuple[float, float], ...]
+    """Before, after and between what the filters need."""
+
+    def at(self, t: FloatArray) -> FloatArray:
+        """(len(t), 9): specific force, angular rate and its derivative at even times; NaN where not seen."""
+        smoothing = self.mounted.smoothing
+        first, last = (int(k) for k in np.searchsorted(self.times_s, t[[0, -1]]))
+        beside = int(smoothing.reach_s * rate_hz(self.times_s)) + BESIDE
+        near = slice(max(0, min(first, len(self.times_s)) - beside), max(last, 0) + beside)
+        x = self.even.x[near]
+        m = imu_motion(self.even.times_s[near], x[:, :3], x[:, 3:], self.mounted.T_body_imu, smoothing)
+        values = resample_values(replace(m, times_s=self.times_s[near]), t)
+        for a, b in self.unseen:
+            values[(t > a) & (t < b)] = np.nan
+        return values
+
+
+def _seen(inputs: Inputs, mounted: ImuMotion, even: Even) -> _Seen:
+    clock, reach = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False), mounted.smoothing.reach_s
+    lost = [clock.to_reference(np.array(gap)).tolist() for gap in mounted.even.lost]
+    times = clock.to_reference(even.times_s)
+    unseen = [(-np.inf, times[0] + reach), (times[-1] - reach, np.inf), *((a - reach, b + reach) for a, b in lost)]
+    return _Seen(mounted, even, times, tuple(unseen))
+
+
+def _by_imu(inputs: Inputs, mounted: ImuMotion) -> Motion:
     """The body's motion on the load cell's clock."""
-    clock, smoothing = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False), mounted.smoothing
-    lost = [(float(a), float(b)) for a, b in (clock.to_reference(np.array(gap)) for gap in mounted.even.lost)]
-    times, t, reach = clock.to_reference(even.times_s), inputs.times_s, smoothing.reach_s
-    ends, values = [(-np.inf, times[0] + reach), (times[-1] - reach, np.inf)], np.empty((len(t), 9), order="F")
-    beside = int(reach * rate_hz(times)) + BESIDE
+    seen, t, values = (
+        _seen(inputs, mounted, mounted.even),
+        inputs.times_s,
+        np.empty((len(inputs.times_s), 9), order="F"),
+    )
     gaps = np.flatnonzero(np.diff(t) > 1.5 * (t[1] - t[0])) + 1  # between stretches
     edges = np.unique(np.concatenate([np.arange(0, len(t), AT_ONCE), gaps, [len(t)]])).tolist()
     for start, stop in pairwise(edges):  # what filters and splines need on the way is many times the motion
-        part = t[start:stop]
-        first, last = (int(k) for k in np.searchsorted(times, part[[0, -1]]))
-        i, j = max(0, min(first, len(times)) - beside), max(last, 0) + beside
-        m = imu_motion(even.times_s[i:j], even.x[i:j, :3], even.x[i:j, 3:], mounted.T_body_imu, smoothing)
-        m = resample_motion(replace(m, times_s=times[i:j]), part)
-        for k, x in enumerate((m.specific_acceleration, m.omega, m.omega_dot)):
-            values[start : start + len(part), 3 * k : 3 * k + 3] = x
-    for (a, b), margin in (*((end, 0.0) for end in ends), *((gap, reach) for gap in lost)):
-        values[(t > a - margin) & (t < b + margin)] = np.nan
+        values[start:stop] = seen.at(t[start:stop])
     return Motion(t, values[:, 0:3], values[:, 3:6], values[:, 6:9])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Two:
+    """Two motions by an IMU that differ by its noise, block by block: both at once would fill the memory."""
+
+    mechanism: Mechanism
+    times_s: FloatArray
+    one: _Seen
+    other: _Seen | Kinematics
+
+    def __call__(self, start: int, stop: int) -> tuple[Kinematics, Kinematics]:
+        t = self.times_s[start:stop]
+        if isinstance(self.other, Kinematics):
+            return self._observed(self.one.at(t), t), self.other.at(slice(start, stop))
+        return self._observed(self.one.at(t), t), self._observed(self.other.at(t), t)
+
+    def _observed(self, x: FloatArray, t: FloatArray) -> Kinematics:
+        return self.mechanism.observe(Motion(t, x[:, 0:3], x[:, 3:6], x[:, 6:9]))
+
+
 def imu_noise(inputs: Inputs, method: str, balance: Balance, level: FloatArray | None = None) -> MotionNoise | None:
-    """The noise of a motion by an IMU as two balances that differ by it.
+    """The noise of a motion by an IMU as two motions that differ by it.
 
     level (6,): the noise's white equivalent per sample, where split halves would not show it.
     """
@@ -383,15 +430,13 @@ def imu_noise(inputs: Inputs, method: str, balance: Balance, level: FloatArray |
     if mounted is None or method == "ignored":
         return None
     even = mounted.even
-
-    def by(samples: Even) -> Balance:
-        return replace(balance, kinematics=inputs.mechanism.observe(_by_imu(inputs, mounted, samples)))
-
     if method == "instrumental" and level is None:
-        return MotionNoise(by(every_second(even, 0)), by(every_second(even, 1)), 0.5)
+        one, other = (_seen(inputs, mounted, every_second(even, first)) for first in (0, 1))
+        return MotionNoise(balance, _Two(inputs.mechanism, inputs.times_s, one, other), 0.5)
     level = noise_floor(even.x) if level is None else level
     added = np.random.default_rng(0).normal(size=even.x.shape) * level
-    return MotionNoise(by(replace(even, x=even.x + added)), balance, 1.0)
+    noisy = _seen(inputs, mounted, replace(even, x=even.x + added))
+    return MotionNoise(balance, _Two(inputs.mechanism, inputs.times_s, noisy, balance.kinematics), 1.0)
 
 
 def position_noise(inputs: Inputs) -> FloatArray:
@@ -492,17 +537,17 @@ def still_motion(inputs: Inputs, q: FloatArray) -> Motion:
 
 def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:
     """(samples, 6): what moves the object of the model, in the body frame, N and N m."""
-    total = np.zeros((len(inputs.times_s), 6), order="F")
-    zeros = zeros_of(inputs) - (0.0 if inputs.zero_error is None else inputs.zero_error)
+    parts, zeros = list[FloatArray](), zeros_of(inputs) - (0.0 if inputs.zero_error is None else inputs.zero_error)
     for sensor, w, zero in zip(inputs.sensors, inputs.measured, zeros, strict=True):
-        shown = w - zero
+        shown = w - zero if zero.any() else w
         if inputs.add != "nothing":
             shown = shown + sensor.handle_wrench(motion, moving=inputs.add == "all")
-        total += sensor.to_body(shown)
+        parts.append(sensor.to_body(shown))
+    total = np.asfortranarray(np.add.reduce(parts) if len(parts) > 1 else parts[0])
     if inputs.at_contact is not None:
         assert motion.poses is not None
         assert inputs.mechanism.wheel is not None
-        total -= from_contact(motion.poses, inputs.mechanism.wheel.radius, inputs.at_contact)
+        total = total - from_contact(motion.poses, inputs.mechanism.wheel.radius, inputs.at_contact)
     return total
 
 

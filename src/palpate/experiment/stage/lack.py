@@ -199,7 +199,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     both, samples = (left, tests.noise), max(1, tests.rows.samples.sum())
     left, noise = (np.sqrt((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples) / weights for x in both)
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
-    noise = np.where(counts, np.hypot(noise, SILENT * np.std(fit.rows()[:, :, -1], axis=0)), 0.0)
+    noise = np.where(counts, np.hypot(noise, SILENT * np.std(_measured(fit), axis=0)), 0.0)
     times = float((left / np.where(noise > 0, noise, np.inf)).max())
     tested = tests.test(_effects)
     if times > UNEXPLAINED and not any(x.share > NEARLY_ALL and x.evidence > SURE for x in tested):
@@ -218,6 +218,12 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     free = fit.noise is not None or fit.joint is not None
     moves = {} if free else attenuation(tests.rows, fit.solution, tests.noisy_columns, tests.noise)
     return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves)
+
+
+def _measured(fit: Fit) -> FloatArray:
+    """(samples, rows): the wrench's free rows in the segments of the fit."""
+    seen = fit.prediction
+    return seen.rows[seen.inside(fit.plan.segments), :, -1]
 
 
 def _moves(solution: Solution, x: Lack) -> bool:
