@@ -156,6 +156,11 @@ def test_a_window_that_hardly_moves_does_not_count() -> None:
 # What was not seen
 
 
+def test_of_more_windows_than_wanted_some_are_played_spread_over_the_recording(recording: Any) -> None:
+    found = replay(paper_door(), *recording, window_s=3.0, least_travel=0.0, most_s=13.0)
+    assert [w.start_s for w in found.windows] == [0.0, 6.0, 15.0, 21.0]
+
+
 def test_windows_go_around_what_was_not_seen(recording: Any) -> None:
     times, wrench, state = (x.copy() for x in recording)
     wrench[1200, 2] = np.nan

@@ -45,6 +45,8 @@ COMPENSATED = 3
 """How often lag and compliance are estimated: each time from a fit with less of them."""
 HANDLES_FIRST = 0.7
 """Share of the time before the fit that goes into the handles, where they are identified first."""
+REPLAYED_S = 160.0
+"""Of an object with stops: windows spread over a longer recording say as much as all of them."""
 
 
 def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
@@ -122,7 +124,7 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
 def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -> Replay | None:
     """Measured force in, motion out, window by window from the measured state; None where the model cannot be stepped.
 
-    p: other parameters than the fit's. What has stops is replayed over the whole recording between them; what nobody
+    p: other parameters than the fit's. What has stops is replayed all over the recording between them; what nobody
     holds, over the test segments in windows so short that errors do not grow tenfold.
     """
     inputs = fit.inputs
@@ -139,7 +141,7 @@ def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -
                 model = with_stops(model, *inputs.stops)
             elif inputs.static is not None:  # shut, it leans on a frame of which the model knows nothing
                 states = np.where(inputs.inside([inputs.static])[:, None], np.nan, states)
-            return replay(model.of_object(), inputs.times_s, wrench, states)
+            return replay(model.of_object(), inputs.times_s, wrench, states, most_s=REPLAYED_S)
         inside = inputs.inside(test)
         states = np.where(used[:, None], states, np.nan)
         return replay(model.of_object(), inputs.times_s[inside], wrench[inside], states[inside])

@@ -112,6 +112,7 @@ def replay(
     window_s: float | None = None,
     dt: float | None = None,
     least_travel: float | None = None,
+    most_s: float = math.inf,
 ) -> Replay:
     """Step the model through a recording, window by window, each from the measured state at its first sample.
 
@@ -119,7 +120,8 @@ def replay(
     `states` (samples, len(state)) as the mechanism names them, measured. NaN is what is not known: a window has none.
     Between samples the wrench is linear. The step is the longest up to `dt` that divides the period of the samples;
     positions and speeds are staggered by half of it (`half_step_back`), so that what shows is the model's error, not
-    the step's. A window counts, and is played, if it travels at least `least_travel` (rad, or m where nothing turns).
+    the step's. A window counts, and is played, if it travels at least `least_travel` (rad, or m where nothing turns);
+    where all that count would take longer than `most_s`, so many of them, spread evenly.
 
     Without these options, an object with a main coordinate is replayed in windows of 10 s that travel 40 deg or 15 cm;
     one that nobody holds falls: windows of 0.5 s, and all of them count.
@@ -151,6 +153,8 @@ def replay(
     judged = [i for i, its in enumerate(units) if its == unit]
     pieces = _cut(times_s, known, period, max(1, round(window_s / period)))
     pieces = [p for p in pieces if np.ptp(states[p][:, judged], axis=0).max() >= least_travel]
+    most = max(1, int(min(len(pieces), most_s / window_s)))
+    pieces = [pieces[len(pieces) * i // most] for i in range(most)] if most < len(pieces) else pieces
     begun = [_begun(model, stepper, states[p][0], wrench[p][0], period / steps) for p in pieces]
     ways = [(p, start) for p, start in zip(pieces, begun, strict=True) if start is not None]
     paths = _stepped(model, stepper, [(start, wrench[p]) for p, start in ways], steps, period / steps)

@@ -591,17 +591,28 @@ class Stepper:
             raise PalpateError(
                 f"for n steps, wrenches must be (n, 6) and out (n, {self.size}), not {wrenches.shape} and {out.shape}"
             )
-        now, count = self._now, len(self._now)
+        now, count, lost, finite = self._now, len(self._now), StepStatus.NOT_FINITE, math.isfinite
         plain = self._limit is None and bool((np.abs(wrenches) < _HUGE).all())  # nothing to look at in each
-        attempt = self._moved if plain else self._attempt
+        attempt = self._advance if plain else self._attempt
         path: list[State] = []
         statuses: list[StepStatus] = []
         rows: list[list[float]] = wrenches.tolist()
-        for w in rows:
-            result, status = attempt(now, w)
-            now = result[:count]
-            path.append(result)
-            statuses.append(status)
+        while len(path) < len(rows):
+            try:
+                for w in rows[len(path) :]:
+                    result, status = attempt(now, w)
+                    if plain and (status is lost or not finite(sum(result))):
+                        break
+                    now = result[:count]
+                    path.append(result)
+                    statuses.append(status)
+                else:
+                    break
+            except _PROBLEMS:
+                pass
+            path.append(self._braked(now))
+            statuses.append(lost)
+            now = path[-1][:count]
         if path:
             out[:] = path
             self._now = now
