@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ class Capture:
         return self.imu_s, self.acceleration, self.rate
 
 
+@lru_cache(8)
 def capture(
     seed: int,
     duration_s: float = 100.0,

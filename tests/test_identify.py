@@ -349,7 +349,7 @@ def test_unknown_names_in_prior_and_fixed_are_refused() -> None:
 
 def test_compression_needs_little_memory_whatever_the_length() -> None:
     peaks = []
-    for rate in (1000.0, 8000.0):
+    for rate in (500.0, 4000.0):
         balance = Case(1, rate=rate).balance()
         compress(balance, EVERYTHING)
         tracemalloc.start()

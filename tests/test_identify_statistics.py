@@ -246,9 +246,7 @@ def test_phi_from_pseudo_inertia_takes_the_symmetric_part() -> None:
     assert np.allclose(phi_from_pseudo_inertia(J), phi_from_pseudo_inertia((J + J.T) / 2))
 
 
-@pytest.mark.parametrize(
-    ("radius", "noise"), [(0.010, 1.0), (0.005, 1.0), (0.003, 0.3), (0.010, 5.0), (0.0015, 0.3), (0.0015, 3.0)]
-)
+@pytest.mark.parametrize(("radius", "noise"), [(0.010, 5.0), (0.003, 0.3), (0.0015, 3.0)])
 def test_a_thin_rod_is_known_without_a_prior_although_its_thickness_is_not(radius: float, noise: float) -> None:
     """At the edge of possible bodies theta runs to infinity; what the data know of mass and length stays known."""
     inside: list[bool] = []

@@ -65,7 +65,6 @@ def in_units(twin: Path, folder: Path, force: str, moment: str, acceleration: st
 @pytest.mark.parametrize(
     "units",
     [
-        ("N", "N m", "m/s2", "rad/s", "s"),
         ("lbf", "lbf in", "g", "deg/s", "ms"),
         ("kN", "N mm", "mm/s2", "deg/ms", "us"),
     ],

@@ -19,6 +19,8 @@ from palpate.motion.trajectory import States, Trajectory, between
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
 
+pytestmark = pytest.mark.usefixtures("coarse_replay")
+
 Array = NDArray[np.float64]
 Written = Callable[..., tuple[Path, dict[str, float]]]
 

@@ -100,11 +100,10 @@ def test_an_identified_door_feels_true_and_one_that_is_wrong_by_a_fifth_does_not
     assert identified.stable
     assert identified.passed
     assert identified.force.percent[0] < 2.0
-    for part in (0.2, -0.2):
-        wrong = compare_traces(run_robot(wrong_by(model, part), grip, hand, intention), true)
-        assert wrong.stable
-        assert not wrong.passed
-        assert wrong.force.percent[0] > 6.0
+    wrong = compare_traces(run_robot(wrong_by(model, 0.2), grip, hand, intention), true)
+    assert wrong.stable
+    assert not wrong.passed
+    assert wrong.force.percent[0] > 6.0
 
 
 def test_wrong_means_inertia_and_damping_but_neither_springs_nor_stops(door: Model) -> None:
