@@ -189,3 +189,12 @@ def test_fit_without_any_pose_says_so():
     assert np.isnan(fit.mean_error_m)
     assert fit.largest()[0] == ""
     assert len(fit.rows()) == 8
+
+
+def test_aligning_leaves_points_as_they_are_however_they_lie_in_memory() -> None:
+    rng = np.random.default_rng(0)
+    cloud = rng.normal(size=(5, 3))
+    stored = np.ascontiguousarray((cloud + 1e-3 * rng.normal(size=(20, 5, 3))).transpose(2, 0, 1))  # by component
+    points, before = stored.transpose(1, 2, 0), stored.copy()
+    assert align(points, cloud).usable.all()
+    np.testing.assert_array_equal(stored, before)

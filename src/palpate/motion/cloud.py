@@ -149,7 +149,7 @@ def known_points(points: FloatArray) -> BoolArray:
 
 def _align_block(p: FloatArray, cloud: FloatArray, weights: FloatArray | None, noise_m: float) -> Alignment:
     """Align one block of frames; its arrays are by component, (3, frames, markers): short rows would take longer."""
-    placed, x = known_points(cloud), np.ascontiguousarray(p.transpose(2, 0, 1))
+    placed, x = known_points(cloud), np.array(p.transpose(2, 0, 1), order="C")
     used = np.isfinite(x[0] + x[1] + x[2]) & (placed if weights is None else placed & (weights > 0))
     w, ones = used * (1.0 if weights is None else weights), np.ones(len(cloud))
     total = w @ ones
