@@ -23,7 +23,7 @@ from palpate.experiment.stage.result import Case, Result
 from palpate.findings import Finding, Severity
 from palpate.identify import build_balance, compress, merge, solve
 from palpate.identify.balance import Balance, filled, stack_rows
-from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks
+from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks, leftover
 from palpate.model import load_object
 from palpate.physics.arrays import runs
 from palpate.physics.functions import ARRAYS
@@ -175,7 +175,7 @@ def test_a_lack_is_the_difference_of_two_least_squares_fits() -> None:
     balance, span = build_balance(model, motion, wrench, sigma=[0.05]), (0.0, 39.9)
     solution, rows = solve(compress(balance, [span])), stack_rows(balance, [span])
     effect = Effect("hidden", "", 0.0, hidden[None, None])
-    (lack,) = lacks(rows, solution, [effect], Noise((effect,), np.zeros(rows.y.shape[1])))
+    (lack,) = lacks(leftover(rows, solution), [effect], Noise((effect,), np.zeros(rows.y.shape[1])))
     Y = balance.rows(span)[:, 0]
     X = np.column_stack([Y[:, :-1], hidden[: len(Y)]])
     alone, *_ = np.linalg.lstsq(X[:, :-1], Y[:, -1], rcond=None)
@@ -206,7 +206,7 @@ def test_noise_in_the_motion_moves_numbers_as_least_squares_of_noisy_columns_do(
     noisy = balance_of(noises[0]).kinematics
     columns = rows.taken(filled(model.columns(noisy, ARRAYS), len(t)))
     own = np.concatenate([rows.columns(e) for e in model.elements])
-    said = attenuation(rows, solution, columns, solution.p @ (own - columns))
+    said = attenuation(leftover(rows, solution), columns, solution.p @ (own - columns))
     Y, inside = balance.rows(span)[:, 0], slice(0, len(balance.rows(span)))
     at = list(model.parameters).index("I")
     moves = []

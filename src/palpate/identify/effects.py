@@ -7,7 +7,7 @@ Breusch & Pagan 1980) with a covariance that allows for slow noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,8 @@ NEW = 1e-3
 """Share of a column's square that the model's own columns do not explain, from which the column says something."""
 NOISY = 0.2
 """Share of a direction's square that must be more than noise of the instruments."""
+AT_ONCE = 16
+"""Columns that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +74,14 @@ class Lack:
     """Estimate -> by how much it would change."""
 
 
-def attenuation(rows: Rows, solution: Solution, noisy: FloatArray, left: FloatArray) -> dict[str, float]:
+def attenuation(leftover: Leftover, noisy: FloatArray, left: FloatArray) -> dict[str, float]:
     """Estimate -> by how much noise in the motion moves it, which makes columns longer than they are (X'X)^-1 dX' dr
     (Fuller, Measurement Error Models, 1987, ch. 2.2).
 
     noisy (columns, rows): the model's columns with the noise added once more; left (rows,): what that changes in the
     residuals.
     """
-    X = rows.of_model(solution.model)
+    X, solution = leftover.X, leftover.solution
     theta, problem = solution.theta, solution.problem
     P, (pull, _) = problem.map_.jacobian(theta), problem.prior_rows(theta)
     move = np.linalg.lstsq(P.T @ X @ X.T @ P + pull.T @ pull, P.T @ (noisy - X) @ left, rcond=None)[0]
@@ -95,19 +97,34 @@ def _drawn(solution: Solution) -> FloatArray:
     return drawn
 
 
-def lacks(
-    rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Noise, unsure: FloatArray | None = None
-) -> list[Lack]:
-    """All effects with what they explain of the rows of a fit, the one that explains most first.
+@dataclass(frozen=True, slots=True, eq=False)
+class Leftover:
+    """What a fit leaves, and the directions in which no effect can be told from what was fitted or is unsure."""
+
+    rows: Rows
+    solution: Solution
+    X: FloatArray
+    """(parameters, rows): the model's columns."""
+    left: FloatArray
+    """(rows,): residuals ..."""
+    r: FloatArray
+    """(rows and more,): ... and the prior's, without what the parameters could still explain."""
+    Q: FloatArray
+    """(rows and more, k): orthonormal, of the parameters and of what is unsure."""
+    back: FloatArray
+    """(k, k): to their coefficients."""
+    level: float
+    """Mean variance of the noise."""
+
+
+def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -> Leftover:
+    """Of a fit to these rows.
 
     unsure (k, rows): what things that are known only so well (a clock, a zero, a shape) change in the residuals when
-    they are off by a standard deviation; what these explain, no effect needs to. noise: the same of the instruments'
-    noise alone. What it does to columns and residuals together looks like an effect (lag and compliance above all) and
-    is taken out of their products.
+    they are off by a standard deviation; what these explain, no effect needs to.
     """
-    model, problem, theta = solution.model, solution.problem, solution.theta
-    P = problem.map_.jacobian(theta)
-    X = rows.of_model(model)
+    problem, theta = solution.problem, solution.theta
+    P, X = problem.map_.jacobian(theta), rows.of_model(solution.model)
     left = rows.y[0] - solution.p @ X
     pull, target = problem.prior_rows(theta)
     noises = solution.uncertainty.noise
@@ -120,17 +137,19 @@ def lacks(
     scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
     Q, T = np.linalg.qr(M / scale)
     r = r - Q @ (Q.T @ r)
-    back = np.linalg.pinv(T) / scale[:, None]
+    return Leftover(rows, solution, X, left, r, Q, np.linalg.pinv(T) / scale[:, None], level)
+
+
+def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[Lack]:
+    """All effects with what they explain of what a fit leaves, the one that explains most first.
+
+    noise: what the instruments' noise does. What it does to columns and residuals together looks like an effect (lag
+    and compliance above all) and is taken out of their products.
+    """
+    rows, solution, left, r = leftover.rows, leftover.solution, leftover.left, leftover.r
     drawn = _drawn(solution)
-    more = len(M) - len(left)
     tested: list[Lack] = []
-    for effect, noisy in zip(effects, noise.effects, strict=True):
-        seen, again = (np.pad(x.of(rows), ((0, 0), (0, more))).T for x in (effect, noisy))
-        size = np.sqrt(np.maximum(np.einsum("ij,ij->j", seen, seen), 1e-300))
-        inside = Q.T @ (seen / size)
-        E = seen / size - Q @ inside  # what is the effect's alone, and ...
-        e = (again - seen) / size
-        e = e - Q @ (Q.T @ e)  # ... the noise in it
+    for effect, E, e, size, inside in _beside(leftover, effects, noise.effects):
         gram = E.T @ E
         values, V = np.linalg.eigh(gram - e.T @ e)
         known = values > np.maximum(NEW, NOISY * np.einsum("ij,ik,kj->j", V, gram, V))
@@ -145,13 +164,51 @@ def lacks(
         shares = (shares / shares.sum(axis=1, keepdims=True)).T
         few = np.maximum(0.0, 1 - 1 / (MANY * np.sum(shares**2, axis=0)))
         share = float(u @ u) / max(float(left @ left), 1e-300)
-        spread = spread * (len(scores) / max(1, len(scores) - 1)) + np.diag(few * level * max(1 - share, 0.0))
+        noises = np.diag(few * leftover.level * max(1 - share, 0.0))
+        spread = spread * (len(scores) / max(1, len(scores) - 1)) + noises
         limit = critical_value(min(max(float(np.median(bartlett(shares, lags))), (lags + 1) / len(shares)), 1.0))
         strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
         scaled = turn / size[:, None]
-        move = -(back @ (inside @ (turn @ u)))[: P.shape[1]]
+        move = -(leftover.back @ (inside @ (turn @ u)))[: drawn.shape[1]]
         shift = dict(zip((n.name for n in solution.estimates), (drawn @ move).tolist(), strict=True))
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
-        effect = replace(effect, columns=np.zeros((0, 0)))  # many megabytes, and nobody asks for them again
         tested.append(Lack(effect, share, strength, scaled @ u, stds, shift))
     return sorted(tested, key=lambda lack: -lack.share)
+
+
+_Beside = tuple[Effect, FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+def _beside(leftover: Leftover, effects: Iterable[Effect], noisy: Iterable[Effect]) -> Iterator[_Beside]:
+    """Each effect without its columns, and of these, scaled to length one: what is the effect's alone, the noise in
+    that, the lengths, and what the directions of the fit explain. Many columns at once, since those are long.
+    """
+    rows, Q = leftover.rows, leftover.Q
+    more = len(Q) - len(leftover.left)
+
+    def padded(columns: list[FloatArray]) -> FloatArray:
+        return np.pad(np.concatenate(columns), ((0, 0), (0, more)))
+
+    def taken(batch: list[tuple[Effect, FloatArray, FloatArray]]) -> Iterator[_Beside]:
+        seen, again = padded([x for _, x, _ in batch]), padded([x for _, _, x in batch])
+        size = np.sqrt(np.maximum(np.einsum("ij,ij->i", seen, seen), 1e-300))
+        again -= seen
+        seen /= size[:, None]
+        again /= size[:, None]
+        inside = seen @ Q
+        E, e = (seen - inside @ Q.T).T, (again - (again @ Q) @ Q.T).T
+        end = 0
+        for effect, columns, _ in batch:
+            at = slice(end, end + len(columns))
+            yield effect, E[:, at], e[:, at], size[at], inside[at].T
+            end = at.stop
+
+    batch: list[tuple[Effect, FloatArray, FloatArray]] = []
+    for effect, other in zip(effects, noisy, strict=True):
+        # its own columns are many megabytes, and nobody asks for them again
+        batch.append((replace(effect, columns=np.zeros((0, 0))), effect.of(rows), other.of(rows)))
+        if sum(len(columns) for _, columns, _ in batch) >= AT_ONCE:
+            yield from taken(batch)
+            batch = []
+    if batch:
+        yield from taken(batch)

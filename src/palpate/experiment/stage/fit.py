@@ -343,7 +343,9 @@ class Fit:
     def _same_motion(self, inputs: Inputs) -> bool:
         ours = self.inputs
         same = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
-        same &= inputs.mechanism is ours.mechanism and inputs.stops == ours.stops and inputs.blocked is ours.blocked
+        # what a linkage drives does not move the body
+        mechanism = inputs.mechanism.with_options(linkage=ours.mechanism.linkage)
+        same &= mechanism == ours.mechanism and inputs.stops == ours.stops and inputs.blocked is ours.blocked
         same &= inputs.smoothed is ours.smoothed
         return same and (inputs.imu is None or inputs.clock is ours.clock)
 

@@ -25,7 +25,7 @@ from palpate.experiment.stage.inputs import (
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
 from palpate.identify.balance import EACH, Rows, Segment, filled, stack_rows
-from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks
+from palpate.identify.effects import Effect, Lack, Leftover, Noise, attenuation, lacks, leftover
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
@@ -133,8 +133,7 @@ class Bench:
     rows: Rows
     noise: FloatArray
     """(rows,): what that changes in the residuals."""
-    unsure: FloatArray | None
-    """(k, rows): what is known only so well beside the parameters."""
+    leftover: Leftover
 
     @property
     def noisy_columns(self) -> FloatArray:
@@ -143,9 +142,7 @@ class Bench:
 
     def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
         """What each effect would explain; effects: of a fit."""
-        return lacks(
-            self.rows, self.fit.solution, effects(self.fit), Noise(effects(self.noisy), self.noise), self.unsure
-        )
+        return lacks(self.leftover, effects(self.fit), Noise(effects(self.noisy), self.noise))
 
 
 def bench(fit: Fit) -> Bench:
@@ -159,7 +156,8 @@ def bench(fit: Fit) -> Bench:
     residuals, _ = of_all_samples(fit)
     noise = rows.taken((of_all_samples(noisy)[0] - residuals)[None])[0]
     others = [_left_more(fit, residuals, other) for other in _unsure(fit)]
-    return Bench(fit, noisy, rows, noise, rows.taken(np.array(others)) if others else None)
+    unsure = rows.taken(np.array(others)) if others else None
+    return Bench(fit, noisy, rows, noise, leftover(rows, fit.solution, unsure))
 
 
 def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
@@ -195,8 +193,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
         fit = replace(fit, solution=fit.again(fit.inputs)[1])
     tests = bench(fit)
     fit, weights = tests.fit, fit.train.weights
-    left = tests.rows.y[0] - fit.p @ tests.rows.of_model(fit.solution.model)
-    both, samples = (left, tests.noise), max(1, tests.rows.samples.sum())
+    both, samples = (tests.leftover.left, tests.noise), max(1, tests.rows.samples.sum())
     left, noise = (np.sqrt((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples) / weights for x in both)
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
     noise = np.where(counts, np.hypot(noise, SILENT * np.std(_measured(fit), axis=0)), 0.0)
@@ -216,7 +213,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
         (x for x in tests.test(lambda f: _parts(f, fit, tests.rows)) if x.evidence > SURE), key=lambda x: -x.evidence
     )
     free = fit.noise is not None or fit.joint is not None
-    moves = {} if free else attenuation(tests.rows, fit.solution, tests.noisy_columns, tests.noise)
+    moves = {} if free else attenuation(tests.leftover, tests.noisy_columns, tests.noise)
     return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves)
 
 
