@@ -99,15 +99,16 @@ class Hinge(OneFreedom):
         return replace(k, coordinates=self._moving(angle, k.omega[2], k.omega_dot[2], ARRAYS))
 
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
-        """The origin rests, so a - g is gravity's opposite, turned into the body; never raises."""
+        """The body's motion, and what it drives; never raises."""
+        k, coordinates = self.body_motion(state, acc, fn), self._moving(state[0], state[1], acc[0], fn)
+        return Kinematics(k.specific_acceleration, k.omega, k.omega_dot, coordinates)
+
+    def body_motion(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
+        """The origin rests, so a - g is gravity's opposite, turned into the body."""
         up, across = self.gravity * math.cos(self.inclination), self.gravity * math.sin(self.inclination)
         lean = self.direction - state[0]
-        return Kinematics(
-            (across * fn.cos(lean), across * fn.sin(lean), up),
-            (0.0, 0.0, state[1]),
-            (0.0, 0.0, acc[0]),
-            self._moving(state[0], state[1], acc[0], fn),
-        )
+        felt = (across * fn.cos(lean), across * fn.sin(lean), up)
+        return Kinematics(felt, (0.0, 0.0, state[1]), (0.0, 0.0, acc[0]))
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of the body's rotation in the hinge's frame at angle zero, and the place of its origin: it rests."""

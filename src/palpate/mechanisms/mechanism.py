@@ -224,6 +224,10 @@ class Mechanism(ABC):
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """State and acceleration -> the same kinematics (runtime, C, FMU); never raises."""
 
+    def body_motion(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
+        """`expand` for whoever needs the motion of the body frame only: it may lack the coordinates."""
+        return self.expand(state, acc, fn)
+
     @abstractmethod
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """A wrench in the body frame (6) -> the free rows; linear in the wrench."""
@@ -269,7 +273,7 @@ class Mechanism(ABC):
         NaN where the state is not known.
         """
         state = list(states.T)
-        k = self.expand(state, list(accelerations.T), ARRAYS)
+        k = self.body_motion(state, list(accelerations.T), ARRAYS)
         rows, origin = self.place(state, ARRAYS)
         one = np.ones(len(times_s))
         R = np.array([[x * one for x in row] for row in rows]).transpose(2, 0, 1)

@@ -226,6 +226,13 @@ class Rolling(Mechanism):
         return self._complete(k, (camber, pitch, heading), (v[:, 0], v[:, 1], v[:, 2]), ARRAYS)
 
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
+        """The body's motion, and how each part moves along."""
+        s, k = self._filled(state), self.body_motion(state, acc, fn)
+        v, _, c1, _ = (s[name] for name in _SPEEDS)
+        velocity = into_body(_turn(s["camber"], s["pitch"], fn), (v, -self.radius * c1, 0.0))
+        return self._complete(k, (s["camber"], s["pitch"], s["yaw"]), velocity, fn)
+
+    def body_motion(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """Derivatives in the turning frame C, plus heading rate z x what is differentiated; then turned into B."""
         s = self._filled(state)
         a = dict(zip(self.accelerations, acc, strict=True))
@@ -242,9 +249,7 @@ class Rolling(Mechanism):
             h2 + p2 * sin + p1 * c1 * cos,
         )
         specific = (v1 + R * h1 * c1, h1 * v - R * c2, self.gravity)
-        k = Kinematics(into_body(to_body, specific), into_body(to_body, omega), into_body(to_body, omega_dot))
-        angles = (s["camber"], s["pitch"], s["yaw"])
-        return self._complete(k, angles, into_body(to_body, (v, -R * c1, 0.0)), fn)
+        return Kinematics(into_body(to_body, specific), into_body(to_body, omega), into_body(to_body, omega_dot))
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """W_CB w without f_y and f_z: moments about the contact, R below the axle, and the force ahead."""

@@ -7,7 +7,7 @@ does not tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +123,8 @@ class Placement:
     """Share of the signals' variance that is explained, 0 to 1; of an IMU on poses, of what it feels as it moves."""
     tilt: Tilt | None = None
     """Of the capture frame, where it was estimated along."""
+    signals: FloatArray | None = None
+    """(poses, 6): what an IMU on poses showed at their times, m/s2 and rad/s."""
 
     @property
     def turn_std_rad(self) -> FloatArray:
@@ -157,12 +159,13 @@ def fit_rotation(times_s: FloatArray, a: FloatArray, b: FloatArray) -> Placement
 def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, clock: ClockMap) -> Placement:
     """R_frame_imu from the angular velocity of poses and a gyroscope (n, 3), rad/s, on its own clock; no lever arm."""
     at, omega, half_s = offset.angular_velocity(poses)
-    there = offset.window_mean(times_s, angular_rate, half_s)
-    seen = np.flatnonzero(np.isfinite(there).all(axis=1))
-    if len(seen) < 10:
+    return _turn_of(at, omega, resample(times_s, offset.window_mean(times_s, angular_rate, half_s), at, clock=clock))
+
+
+def _turn_of(at: FloatArray, omega: FloatArray, gyroscope: FloatArray) -> Placement:
+    """The same by mean angular velocities (n, 3), rad/s, of the poses and the gyroscope at the same times."""
+    if np.isfinite(gyroscope).all(axis=1).sum() < 10:
         raise DataProblem("rotation of the IMU", "the gyroscope recorded too little")
-    inner = slice(int(seen[0]), int(seen[-1]) + 1)
-    gyroscope = resample(times_s[inner], there[inner], at, clock=clock)
     speed = np.linalg.norm(omega, axis=1) - np.linalg.norm(gyroscope, axis=1)  # the same in every frame
     omega = offset.without_outlying(omega, speed[:, None])
 
@@ -201,13 +204,16 @@ def imu_on_poses(
     declared: what the motion cannot tell from a tilt stays in the tilt's interval. About a hinge, the turn of Q about
     its axis and the direction of r are one unknown.
     """
-    turned = gyroscope_rotation(poses, times_s, angular_rate, clock)
-    f, omega = (resample(times_s, x, poses.times_s, clock=clock) for x in (acceleration, angular_rate))
+    at, turning, half_s = offset.angular_velocity(poses)
+    signals = np.hstack([acceleration, angular_rate, offset.window_mean(times_s, angular_rate, half_s)])
+    signals = resample(times_s, signals, at, clock=clock)
+    turned = _turn_of(at, turning, signals[:, 6:])
+    columns_of = _Columns.of(poses, signals[:, :3], signals[:, 3:6], turning)
     prior = np.diag(np.repeat([0.0, _NEAR_M**-2.0, 1e-4, bias_std**-2.0], 3))
     prior[:3, :3] = np.linalg.pinv(turned.covariance[:3, :3], hermitian=True)
     rotation, change, keep, steps = turned.R_ab, np.ones(3), np.empty(0), 0
     while True:
-        grid, columns, y, felt = _imu_columns(poses, f @ rotation.T, omega @ rotation.T, keep)
+        grid, columns, y, felt = columns_of(rotation, keep)
         mean = np.zeros(12)  # the turn that the gyroscope still asks for
         mean[:3] = least_squares(prior[:3, :3], prior[:3, :3] @ log_rotation(turned.R_ab @ rotation.T))
         x, covariance, residual = _solve_pieces(grid, columns, y, prior, mean)
@@ -224,15 +230,18 @@ def imu_on_poses(
     freedom = max(1, offset.pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
     explained = _share_of_motion(grid, felt, columns[:, :, 3:6], residual)
-    return _placement(rotation, x[3:6], covariance[:6, :6] + _open_about_hinge(poses, tilt.up), explained, tilt)
+    covariance = covariance[:6, :6] + _open_about_hinge(poses, turning, tilt.up)
+    placement = _placement(rotation, x[3:6], covariance, explained, tilt)
+    return replace(placement, signals=signals[:, :6])
 
 
-def _open_about_hinge(poses: Poses, up: FloatArray) -> FloatArray:
+def _open_about_hinge(poses: Poses, turning: FloatArray, up: FloatArray) -> FloatArray:
     """(6, 6) to add to a covariance: about an upright hinge the same motion is felt anywhere on a circle around it.
 
-    What the fit then seems to know of turn and lever arm it takes from noise, slow noise most of all.
+    What the fit then seems to know of turn and lever arm it takes from noise, slow noise most of all. turning: the
+    poses' angular velocity (n, 3).
     """
-    _, (omega,) = _one_lowpass(poses.times_s, offset.angular_velocity(poses)[1], bandwidth_hz=_HAND_HZ)
+    _, (omega,) = _one_lowpass(poses.times_s, turning, bandwidth_hz=_HAND_HZ)
     omega = omega[np.isfinite(omega).all(axis=1)]
     values, vectors = np.linalg.eigh(omega.T @ omega)
     axis, free = vectors[:, 2], np.zeros((6, 6))
@@ -278,27 +287,65 @@ def imu_on_load_cell(motion: Motion, wrench: FloatArray) -> Placement:
     return _placement(*pose, covariance, 1 - float(rest.sum() / total.sum()))
 
 
-def _imu_columns(
-    poses: Poses, f: FloatArray, omega: FloatArray, keep: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Times, columns (n, 3, 12) for turn, lever arm, g up and bias, the left side minus p'', and the left side.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """What an IMU feels on poses, through one low-pass, for any turn of the IMU; arrays are by component, (3, n)."""
 
-    The second derivative of R itself would share the noise of p'' and bias the lever arm; the gyroscope's does not.
-    """
-    R, at = poses.rotation, poses.times_s
-    omega = omega - np.nanmedian(omega - offset.angular_velocity(poses)[1], axis=0)
-    slope = np.full(omega.shape, np.nan)
-    slope[2:-2] = (omega[:-4] - 8 * omega[1:-3] + 8 * omega[3:-1] - omega[4:]) / (12 * (at[-1] - at[0]) / (len(at) - 1))
-    terms = [(R @ x).reshape(-1, 9) for x in (skew(f), skew(slope) + skew(omega) @ skew(omega), _identities(len(R)))]
-    grid, (force, *smooth) = _one_lowpass(at, np.einsum("nij,nj->ni", R, f), *terms, bandwidth_hz=_HAND_HZ)
-    _, (p2,) = _one_lowpass(at, poses.position, bandwidth_hz=_HAND_HZ, second=True)
-    turn, lever, zero = (x.reshape(-1, 3, 3) for x in smooth)
-    columns, y = np.concatenate([turn, lever, _identities(len(grid)), zero], axis=2), force - p2
-    use = np.isfinite(columns).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
-    use &= np.isin(grid, keep) if len(keep) else True
-    if use.sum() < 50:
-        raise DataProblem("IMU on markers", "both recorded too little between the gaps", remedy="fill short gaps")
-    return grid[use], columns[use], y[use], force[use]
+    times_s: FloatArray
+    rotation: FloatArray
+    """(3, 3, n) of the poses."""
+    f: FloatArray
+    """Specific force, angular rate and its slope, in the IMU's axes."""
+    omega: FloatArray
+    slope: FloatArray
+    turning: FloatArray
+    """Angular velocity of the poses."""
+    zero: FloatArray
+    """(samples, 3, 3): the rotation, and ..."""
+    p2: FloatArray
+    """... the second derivative of the position (samples, 3), through the low-pass."""
+
+    @classmethod
+    def of(cls, poses: Poses, f: FloatArray, omega: FloatArray, turning: FloatArray) -> _Columns:
+        """f, omega: (n, 3) in the IMU's axes; turning: (n, 3) of the poses.
+
+        The second derivative of R itself would share the noise of p'' and bias the lever arm; the gyroscope's does not.
+        """
+        at, slope = poses.times_s, np.full(omega.shape, np.nan)
+        step = float(at[-1] - at[0]) / (len(at) - 1)
+        slope[2:-2] = (omega[:-4] - 8 * omega[1:-3] + 8 * omega[3:-1] - omega[4:]) / (12 * step)
+        _, (zero,) = _one_lowpass(at, poses.rotation.reshape(-1, 9), bandwidth_hz=_HAND_HZ)
+        _, (p2,) = _one_lowpass(at, poses.position, bandwidth_hz=_HAND_HZ, second=True)
+        R = np.ascontiguousarray(poses.rotation.transpose(1, 2, 0))
+        f, omega, slope, turning = (np.ascontiguousarray(x.T) for x in (f, omega, slope, turning))
+        return cls(at, R, f, omega, slope, turning, zero.reshape(-1, 3, 3), p2)
+
+    def __call__(self, turn: FloatArray, keep: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Times, columns (n, 3, 12) for turn, lever arm, g up and bias, the left side minus p'', and the left side.
+
+        turn: R_frame_imu; keep: the times that count, all where there are none. Of a row r of the rotation,
+        r S(f) = r x f and r S(w) S(w) = (r x w) x w.
+        """
+        f, omega, slope = (turn @ x for x in (self.f, self.omega, self.slope))
+        omega -= np.nanmedian(omega - self.turning, axis=1, keepdims=True)
+        terms = np.empty((21, len(self.times_s)))
+        for i, r in enumerate(self.rotation):
+            terms[i] = r[0] * f[0] + r[1] * f[1] + r[2] * f[2]
+            terms[3 + 3 * i : 6 + 3 * i] = _cross(r, f)
+            terms[12 + 3 * i : 15 + 3 * i] = _cross(r, slope) + _cross(_cross(r, omega), omega)
+        grid, (smooth,) = _one_lowpass(self.times_s, terms.T, bandwidth_hz=_HAND_HZ)
+        force, turned, lever = smooth[:, :3], smooth[:, 3:12].reshape(-1, 3, 3), smooth[:, 12:].reshape(-1, 3, 3)
+        columns, y = np.concatenate([turned, lever, _identities(len(grid)), self.zero], axis=2), force - self.p2
+        use = np.isfinite(columns).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
+        use &= np.isin(grid, keep) if len(keep) else True
+        if use.sum() < 50:
+            raise DataProblem("IMU on markers", "both recorded too little between the gaps", remedy="fill short gaps")
+        return grid[use], columns[use], y[use], force[use]
+
+
+def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a x b of vectors (3, n)."""
+    return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def _share_of_motion(times_s: FloatArray, felt: FloatArray, turning: FloatArray, residual: FloatArray) -> float:
@@ -391,7 +438,8 @@ def _solve_pieces(
 
     The covariance holds the data's scatter between pieces of time and the prior's share.
     """
-    inner, outer = np.einsum("nij,nik->jk", A, A), np.einsum("nij,ni->j", A, y)
+    rows = A.reshape(-1, A.shape[2])
+    inner, outer = rows.T @ rows, rows.T @ y.ravel()
     x = solve_columns(inner + 1e-12 * np.diag(np.diag(inner)), outer)
     index, count = offset.pieces_of(t)
     scores = _scores(A, y - A @ x, index, count)
@@ -410,7 +458,8 @@ def _solve_pieces(
 def _sandwich(t: FloatArray, A: FloatArray, residual: FloatArray) -> FloatArray:
     """H^-1 (sum s s') H^-1 over pieces of time; directions without information get a huge variance."""
     k = A.shape[2]
-    H = np.einsum("nij,nik->jk", A, A)
+    rows = A.reshape(-1, k)
+    H = rows.T @ rows
     index, count = offset.pieces_of(t)
     s = _scores(A, residual, index, count)
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))

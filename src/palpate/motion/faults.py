@@ -109,13 +109,16 @@ class _Case:
         times = self.markers.times_s
         return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
 
-    def tolerance(self, r: FloatArray, t: FloatArray) -> float:
-        """The body's tolerance, or more for a marker that is noisier than the others from frame to frame, m."""
-        steps = np.diff(t)
-        near = steps < 1.5 * np.median(steps) if len(steps) else np.zeros(0, dtype=bool)
-        jumps = np.linalg.norm(np.diff(r, axis=0)[near], axis=1)
-        noise = float(np.median(jumps)) / (_CHI * np.sqrt(2)) if len(jumps) else 0.0
-        return max(self.scale.tolerance_m, 8 * noise)
+    def tolerances(self, residual: FloatArray) -> FloatArray:
+        """(k,) m: the body's tolerance, or more for markers that are noisier than others from frame to frame.
+
+        residual: (frames, k, 3), m.
+        """
+        jumps = _sizes(np.diff(residual, axis=0)).T
+        jumps[:, np.diff(self.markers.times_s) >= 1.5 * self.step_s] = np.nan
+        known = [row[np.isfinite(row)] for row in jumps]
+        noise = np.array([np.median(row) if len(row) else 0.0 for row in known]) / (_CHI * np.sqrt(2))
+        return np.maximum(self.scale.tolerance_m, 8 * noise)
 
     def fault(
         self, kind: Kind, members: Sequence[int], interval: tuple[float, float], frames: int, size_m: float, text: str
@@ -156,7 +159,8 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud, fit: clouds.Alig
     times = chosen.times_s
     if len(times) == 0:
         return Checked(chosen, (), robust.Scale(float("nan"), _LEAST_M))
-    scale = _fitting_scale(chosen, cloud)
+    recorded = robust.Recorded.of(chosen.points, cloud.points, _LEAST_M)
+    scale = _fitting_scale(chosen, cloud, recorded)
     case = _Case(chosen, cloud, scale)
     levels: list[list[_Level]] = [[] for _ in cloud.names]
     plain = None
@@ -195,16 +199,18 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud, fit: clouds.Alig
         stray = ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
         points[hide | stray | state.confused, i] = np.nan
     named = {name for f in faults if f.kind == "moved" for name in f.names}
-    faults += compare_clouds(cloud, clouds.Markers(chosen.names, times, state.points), but=named)
+    relabelled = clouds.differing(robust.some_frames(chosen.points), robust.some_frames(state.points)).any()
+    markers = clouds.Markers(chosen.names, times, state.points)
+    faults += compare_clouds(cloud, markers, but=named, recorded=None if relabelled else recorded)
     ordered = tuple(sorted(faults, key=lambda f: (f.interval_s[0], f.names)))
     enough = chosen.seen.sum(axis=1) >= 3
     confused = float((state.confused & enough).sum() / max(int(enough.sum()), 1))
     return Checked(clouds.Markers(chosen.names, times, points), ordered, scale, confused)
 
 
-def _fitting_scale(markers: clouds.Markers, cloud: clouds.Cloud) -> robust.Scale:
+def _fitting_scale(markers: clouds.Markers, cloud: clouds.Cloud, recorded: robust.Recorded) -> robust.Scale:
     """The markers' noise; refused where they are not those of the cloud."""
-    scale = robust.find_scale(markers.points, cloud.points, _LEAST_M)
+    scale = robust.find_scale(markers.points, cloud.points, _LEAST_M, recorded)
     size = float(np.linalg.norm(cloud.points - cloud.points.mean(axis=0), axis=1).max())
     misfit = float(np.hypot(scale.spread_m, scale.misfit_m))
     if misfit > max(_NOISIEST_M, _NOISIEST * size):
@@ -229,6 +235,10 @@ class _State:
     free: FloatArray
     """The same in the frame that the other markers give: a marker that moved pulls the pose after it."""
     confused: BoolArray
+    tolerance: FloatArray
+    """(k,) m: farther than this from its place, a marker is not there."""
+    size: FloatArray
+    """(frames, k) m, of the residual."""
 
 
 def _aligned(case: _Case, levels: list[list[_Level]], plain: clouds.Alignment | None = None) -> _State:
@@ -258,7 +268,13 @@ def _aligned(case: _Case, levels: list[list[_Level]], plain: clouds.Alignment | 
         [clouds.deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs]
     )
     free = np.where(alignment.used[:, :, None], free, residual)
-    return _State(points, exchanges, alignment, residual, free, np.concatenate([fit.confused for fit in fits]))
+    confused, tolerance = np.concatenate([fit.confused for fit in fits]), case.tolerances(residual)
+    return _State(points, exchanges, alignment, residual, free, confused, tolerance, _sizes(residual))
+
+
+def _sizes(x: FloatArray) -> FloatArray:
+    """(frames, k): lengths of vectors (frames, k, 3); by component, which is faster than a norm over a short axis."""
+    return np.sqrt(x[..., 0] ** 2 + x[..., 1] ** 2 + x[..., 2] ** 2)
 
 
 def _shift(levels: list[_Level], frames: int) -> FloatArray:
@@ -277,10 +293,9 @@ def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> li
     shown = np.flatnonzero(np.isfinite(state.residual[:, i, 0]))
     if len(shown) == 0:
         return []
-    frames = len(state.residual)
+    frames, tolerance = len(state.residual), float(state.tolerance[i])
     r, t = state.residual[shown, i], case.markers.times_s[shown]
-    tolerance = case.tolerance(r, t)
-    good = np.linalg.norm(r, axis=1) < 0.1  # m: what is farther has not moved on the body
+    good = state.size[shown, i] < 0.1  # m: what is farther has not moved on the body
     for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, tolerance):
         if jump and t[stop - 1] - t[first] < _BRIEF_S:
             good[first:stop] = False
@@ -340,13 +355,14 @@ def cloud_before(cloud: clouds.Cloud, faults: Collection[Fault]) -> clouds.Cloud
 
 def _judge(state: _State, shift: FloatArray, i: int, case: _Case) -> tuple[BoolArray, list[Fault]]:
     """Where to hide a marker, and what is wrong with it beyond its moves."""
+    hide, limit = np.zeros(len(shift), dtype=bool), float(state.tolerance[i])
+    if not (state.size[:, i] > limit).any() and not shift.any():  # it is at its place throughout
+        return hide, []
     residual = state.residual[:, i] - shift
     shown = np.flatnonzero(np.isfinite(residual[:, 0]))
-    hide = np.zeros(len(residual), dtype=bool)
     if len(shown) == 0:
         return hide, []
     r, t = residual[shown], case.markers.times_s[shown]
-    limit = case.tolerance(r, t)
     ghost = np.zeros(len(r), dtype=bool)
     for first, stop, jump in _away(r, t, limit):
         ghost[first:stop] = jump
@@ -371,7 +387,7 @@ def _judge(state: _State, shift: FloatArray, i: int, case: _Case) -> tuple[BoolA
 
 def _away(r: FloatArray, t: FloatArray, limit: float) -> list[tuple[int, int, bool]]:
     """Stretches [first, stop) away from the place, and whether each began or ended faster than a body bends."""
-    away = np.linalg.norm(r, axis=1) > limit
+    away = np.asarray(_sizes(r) > limit)
 
     def jumps(a: int, b: int) -> bool:
         """Whether the edge between a and b is a jump, and the frames on either side show it too, not noise alone."""
@@ -461,20 +477,26 @@ def _one_exchange(a: robust.Exchange, b: robust.Exchange, t: FloatArray) -> bool
 # --- the cloud and the poses ------------------------------------------------------------------------------------------
 
 
-def compare_clouds(static: clouds.Cloud, markers: clouds.Markers, *, but: Collection[str] = ()) -> tuple[Fault, ...]:
+def compare_clouds(
+    static: clouds.Cloud,
+    markers: clouds.Markers,
+    *,
+    but: Collection[str] = (),
+    recorded: robust.Recorded | None = None,
+) -> tuple[Fault, ...]:
     """Name the markers whose place in a static cloud is not where the recording itself has them.
 
     The recording's own robust mean gives the poses; the static cloud is laid on it by the markers that agree. A marker
     is named if it is elsewhere nine tenths of the time, by more than two recordings of one body differ (1 mm and
     0.1 % of its size) and twice the marker's own spread: one that moved, or bends to and fro, was at its place for a
-    while. The markers in `but` take part and are not reported.
+    while. The markers in `but` take part and are not reported. recorded: the mean, where it is known.
     """
     chosen = clouds.select_markers(markers, static.names)
     if len(static.names) < 3 or not (chosen.seen.sum(axis=1) >= 3).any():
         return ()
     p = robust.some_frames(chosen.points)
-    mean = robust.recorded_places(p, static.points)
-    scale = robust.Scale(robust.typical_misfit(p, mean, _LEAST_M), _LEAST_M)
+    recorded = robust.Recorded.of(p, static.points, _LEAST_M) if recorded is None else recorded
+    mean, scale = recorded.places, robust.Scale(recorded.spread_m, _LEAST_M)
     body = clouds.body_points(p, robust.robust_align(p, mean, scale).alignment)
     spread = clouds.nan_median(np.linalg.norm(body - clouds.nan_median(body, axis=0), axis=2), axis=0) / _CHI
     limit = robust.repeatable_m(mean) + 2.0 * np.nan_to_num(spread)

@@ -87,14 +87,30 @@ class RobustFit:
             getattr(self, name)[frames] = getattr(other, name)
 
 
-def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """Where a recording itself has its markers."""
+
+    places: FloatArray
+    """(k, 3): the robust mean, m."""
+    spread_m: float
+    """Standard deviation of a coordinate about it."""
+
+    @classmethod
+    def of(cls, points: FloatArray, start: FloatArray, least_m: float) -> Recorded:
+        """By some hundred frames, from a cloud that may be off."""
+        p = some_frames(points)
+        places = clouds.mean_places(p, start, robust=True, settled_m=2e-5)  # enough for spreads
+        return cls(places, typical_misfit(p, places, least_m))
+
+
+def find_scale(points: FloatArray, cloud: FloatArray, least_m: float, recorded: Recorded) -> Scale:
     """Noise and bending of a body's markers about their own mean places, whatever a minority of markers does.
 
     The cloud starts the search for those places: a cloud that does not fit makes nothing noisier. How far it is off is
     the misfit.
     """
-    p = some_frames(points)
-    spread = typical_misfit(p, recorded_places(p, cloud), least_m)
+    p, spread = some_frames(points), recorded.spread_m
     # Neither the body's motion nor bending nor a wrong cloud touches the change of the distances between markers over
     # one frame: of Gaussian noise it is below 0.6745 * 2 sigma in half of the cases.
     first = np.unique(np.linspace(0, max(len(points) - 2, 0), _FRAMES_FOR_NOISE).astype(int))[: len(points) - 1]
@@ -133,11 +149,6 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
     share = np.sqrt(max(1 - 2 / len(cloud), 1 / 3))
     second = float(np.nan_to_num(clouds.nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
     return max(first, second)
-
-
-def recorded_places(points: FloatArray, start: FloatArray) -> FloatArray:
-    """(k, 3) the recording's robust mean places, from some hundred frames, from a cloud that may be off."""
-    return clouds.mean_places(some_frames(points), start, robust=True, settled_m=2e-5)  # enough for spreads
 
 
 def some_frames(points: FloatArray) -> FloatArray:

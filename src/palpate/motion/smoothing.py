@@ -124,14 +124,16 @@ def smooth(
     felt: Felt,
     clock: ClockMap | None = None,
     *,
+    shown: FloatArray | None = None,
     again: int = 3,
 ) -> Smoothed:
     """Coordinates (samples, n) and an IMU (samples, 6), m/s2 and rad/s in its axes, each on an even clock.
 
-    NaN where not seen. T_body_imu: where it is about (4 x 4, m); clock: of the IMU, None: the same one.
+    NaN where not seen. T_body_imu: where it is about (4 x 4, m); clock: of the IMU, None: the same one; shown: the IMU
+    at the coordinates' times, where that is known already.
     again: how often it is moved, as for an IMU with a filter of its own, before that is refused.
     """
-    y = resample(imu_s, imu, times_s, clock=clock)
+    y = resample(imu_s, imu, times_s, clock=clock) if shown is None else shown
     rate, both = rate_hz(times_s), np.asarray(np.isfinite(np.hstack([q, y])).all(axis=1))
     if both.sum() < 50 * (1 + q.shape[1]):
         raise DataProblem("smoothing", f"cameras and IMU saw the object together in {both.sum()} samples only")
@@ -243,38 +245,41 @@ class _Imu:
 
     def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
         """(samples, 6, n, 3) and (samples, 6, constants)."""
-        part = [x[here] for x in z]
+        part = [np.asfortranarray(x[here]) for x in z]
         k = self.felt(*part)
         y = _shown(k, constants)
-        J = np.empty((len(k), 6, z[0].shape[1], 3))
-        for d, i in np.ndindex(3, z[0].shape[1]):
-            other = [x.copy() for x in part]
+        J = np.empty((3, z[0].shape[1], 6, len(k)))
+        for d, i in np.ndindex(J.shape[:2]):
+            other = [x.copy(order="F") if d == j else x for j, x in enumerate(part)]
             other[d][:, i] += _STEP
-            J[:, :, i, d] = (_shown(self.felt(*other), constants) - y) / _STEP
+            J[d, i] = (_shown(self.felt(*other), constants) - y).T / _STEP
         K, (forces, rates) = np.zeros((len(k), 6, len(constants))), _features(k)
         for i in range(3):
-            K[:, i, i * _FORCES : (i + 1) * _FORCES] = forces
-            K[:, 3 + i, (start := 3 * _FORCES + i * _RATES) : start + _RATES] = rates
+            K[:, i, i * _FORCES : (i + 1) * _FORCES] = forces.T
+            K[:, 3 + i, (start := 3 * _FORCES + i * _RATES) : start + _RATES] = rates.T
         K[:, :, -2] = savitzky_golay(y, 5, 4, derivative=1, rate_hz=rate_hz(self.times_s))
         K[:, :, -1] = K[:, :, -2] * self.away[here, None]
-        return J, K
+        return J.transpose(3, 2, 1, 0), K
 
 
 def _features(k: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What each axis of an accelerometer (samples, 13) and a gyroscope (samples, 4) anywhere on the body is linear in.
+    """What each axis of an accelerometer (13, samples) and a gyroscope (4, samples) anywhere on the body is linear in.
 
     Specific force a at the origin, angular rate w and its derivative: R' (a + w' x r + w x (w x r)) + zero.
     """
-    one, w = np.ones((len(k), 1)), k[:, 3:6]
-    squares = w[:, [0, 1, 2, 0, 0, 1]] * w[:, [0, 1, 2, 1, 2, 2]]
-    return np.hstack([one, k[:, :3], k[:, 6:], squares]), np.hstack([one, w])
+    a, w, b = np.split(k.T, 3)
+    forces = np.empty((_FORCES, len(k)))
+    forces[0], forces[1:4], forces[4:7] = 1.0, a, b
+    for i, (one, other) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), start=7):
+        np.multiply(w[one], w[other], out=forces[i])
+    return forces, np.concatenate([forces[:1], w])
 
 
 def _shown(k: FloatArray, p: FloatArray) -> FloatArray:
     """(samples, 6) of an IMU with these constants, on a clock that is right."""
     forces, rates = _features(k)
-    ends = 3 * _FORCES, 3 * (_FORCES + _RATES)
-    return np.hstack([forces @ p[: ends[0]].reshape(3, -1).T, rates @ p[ends[0] : ends[1]].reshape(3, -1).T])
+    by_force, by_rate, _ = np.split(p, [3 * _FORCES, 3 * (_FORCES + _RATES)])
+    return np.concatenate([by_force.reshape(3, -1) @ forces, by_rate.reshape(3, -1) @ rates]).T
 
 
 def _constants(T_body_imu: FloatArray) -> FloatArray:

@@ -25,10 +25,10 @@ from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, symmetri
 _SPLINE = np.array([[1, 26, 66, 26, 1], [-5, -50, 0, 50, 5], [20, 40, -120, 40, 20]]) / 120.0
 """Values and derivatives at a knot of the five quintic B-splines around it (de Boor 2001, IX)."""
 _LOCAL = 5
-_ROUNDS, _SMALL, _SAME = 16, 0.5, 1.1
+_ROUNDS, _SMALL, _SAME = 16, 1.0, 1.1
 """Of Gauss-Newton at most; the last changes accelerations by this share of their noise, and noises by this ratio."""
-_AT_ONCE, _IN_CACHE = 4096, 256
-"""Samples: that instruments are asked for, and whose rows are multiplied."""
+_AT_ONCE, _IN_CACHE, _PIECE = 2048, 128, 32
+"""Samples: that instruments are asked for, and whose rows are multiplied; and unknowns that are eliminated at once."""
 _SETTLED = 0.05
 """Standard deviations by which constants that have settled still move."""
 _FAR = 3.0
@@ -137,18 +137,30 @@ class Trajectory:
         return np.concatenate([i.prior for i in self.instruments])
 
     def blocks(self, z: States, p: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Some samples at a time: (samples, n + channels, n, 3) and (samples, n + channels, constants)."""
-        n, channels = self.q.shape[1], [i.measured.shape[1] for i in self.instruments]
+        """Instruments' rows, some samples at a time: (samples, channels, n, 3) and (samples, channels, constants)."""
         edges = np.linspace(0, len(self.times_s), 1 + -(-len(self.times_s) // _AT_ONCE)).astype(int).tolist()
         for a, b in pairwise(edges):
-            J, K = np.zeros((b - a, n + sum(channels), n, 3)), np.zeros((b - a, n + sum(channels), len(p)))
-            J[:, range(n), range(n), 0] = 1.0
-            row, column = n, 0
-            for instrument, k, own in zip(self.instruments, channels, self.split(p), strict=True):
-                here = slice(row, row + k), slice(column, column + len(own))
-                J[:, here[0]], K[:, *here] = instrument.rows(z, own, slice(a, b))
-                row, column = here[0].stop, here[1].stop
+            parts = [i.rows(z, own, slice(a, b)) for i, own in zip(self.instruments, self.split(p), strict=True)]
+            if len(parts) == 1:
+                yield slice(a, b), *parts[0]
+                continue
+            J = np.concatenate([x for x, _ in parts], axis=1)
+            K = np.zeros((b - a, J.shape[1], len(p)))
+            ends = np.cumsum([[0, 0], *(x.shape[1:] for _, x in parts)], axis=0)
+            for (row, column), (_, x) in zip(ends[:-1], parts, strict=True):
+                K[:, row : row + x.shape[1], column : column + x.shape[2]] = x
             yield slice(a, b), J, K
+
+    def _fill(
+        self, normal: _Normal, c: FloatArray, p: FloatArray, sides: FloatArray, weight: FloatArray, of_q: FloatArray
+    ) -> None:
+        """The normal equations at coefficients and constants; sides, weight: (samples, n + channels, ...) of rows."""
+        n = self.q.shape[1]
+        normal.clear()
+        normal.add_positions(sides[:, :n], weight[:, :n] ** 2)
+        for here, J, K in self.blocks(self.states(c), p):
+            normal.add(here.start, J, sides[here, n:], K, weight[here, n:, None])
+        normal.smooth(c, of_q)
 
     def solve(
         self,
@@ -161,8 +173,7 @@ class Trajectory:
 
         for_constants: it is enough that these have settled.
         """
-        t, n = self.times_s, self.q.shape[1]
-        measured = self.measured
+        n, measured = self.q.shape[1], self.measured
         unit, seen = np.random.default_rng(0).normal(size=measured.shape), np.isfinite(measured)
         least = np.concatenate([self.noise, *(i.noise for i in self.instruments)])
         start = np.concatenate([i.start for i in self.instruments])
@@ -170,24 +181,21 @@ class Trajectory:
         first = np.cumsum([0, *alike[:-1]]).tolist()
         path = self._begin(start, least, seen) if begin is None else begin
         c, p, sigma, counts = path.coefficients, path.constants, path.sigma, path.counts
-        known = seen.all(axis=1)
+        known, left = seen.all(axis=1), measured - self.shown(self.states(c), p)
+        normal = _Normal(self.stencil, len(measured), n, 2 + len(p))
         for _ in range(_ROUNDS):
-            z = self.states(c)
-            left, drawn, weight = np.where(seen, measured - self.shown(z, p), 0.0), unit * sigma, counts / sigma
-            normal = _Normal(len(t), n, 2 + len(p))
-            for here, J, K in self.blocks(z, p):
-                right = np.concatenate([left[here, :, None], drawn[here, :, None], K], axis=2)
-                normal.add(here.start, self.stencil, J * weight[here, :, None, None], right * weight[here, :, None])
-            normal.smooth(c, sigma[:n])
+            drawn = unit * sigma
+            sides = np.stack([np.where(seen, left, 0.0), drawn], axis=2)
+            self._fill(normal, c, p, sides, counts / sigma, sigma[:n])
             steps, constants, stds = normal.solve((start - p) / self.prior, self.prior)
             c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
             if until(p):
                 return Path(c, p, noise, sigma, counts)
             # noise by what residuals leave over what a draw of known size leaves (Girard 1989; Helmert's components)
             now = self.shown(self.states(c), p)
-            of_draw = drawn - self.shown(self.states(c + noise), p + constants[:, 1]) + now
+            drawn -= self.shown(self.states(c + noise), p + constants[:, 1]) - now
             left = measured - now
-            kept = np.mean((of_draw / sigma) ** 2, axis=0, where=seen)
+            kept = np.mean((drawn / sigma) ** 2, axis=0, where=seen)
             usual = np.nanmedian(np.abs(left / sigma), axis=0) / 0.6745
             ratio = np.sqrt(np.add.reduceat(usual**2, first) / np.add.reduceat(kept, first))
             before, sigma = sigma, np.maximum(least, sigma * np.repeat(ratio, alike))
@@ -207,28 +215,29 @@ class Trajectory:
         squares they give the same as everything together (Frisch & Waugh 1933; Lovell 1963).
         """
         n, p, z = self.q.shape[1], path.constants, self.states(path.coefficients)
-        measured, weight = self.measured, path.counts / path.sigma
+        measured, weight, prior = self.measured, path.counts / path.sigma, self.prior
         left = np.where(np.isfinite(measured), measured - self.shown(z, p), 0.0)
-        normal = _Normal(len(self.times_s), n, 2 + len(p))
-        for here, J, K in self.blocks(z, p):
-            right = np.concatenate([np.repeat(left[here, :, None], 2, axis=2), K], axis=2)
-            normal.add(here.start, self.stencil, J * weight[here, :, None, None], right * weight[here, :, None])
-        normal.smooth(path.coefficients, path.sigma[:n])
-        x, prior = normal.solved()[:, 2:], self.prior
-        inner = (normal.corner[:, 2:] - normal.right[:, 2:].T @ x) + np.diag(prior**-2.0)
+        normal = _Normal(self.stencil, len(measured), n, 2 + len(p))
+        sides = np.repeat(left[:, :, None], 2, axis=2)
+        self._fill(normal, path.coefficients, p, sides, weight, path.sigma[:n])
+        factor, half = normal.eliminated()
+        inner = normal.corner[:, 2:] - half[:, 2:].T @ half[:, 2:] + np.diag(prior**-2.0)
         others = np.ones(len(p), dtype=bool)
         others[kept] = False
         onto = np.eye(len(p))[:, kept]  # what the kept ones are, less what the others take of them
         onto[others] = -symmetric_inverse(inner[np.ix_(others, others)]) @ inner[others, kept]
-        moves = (x @ onto).reshape(-1, n, onto.shape[1])
+        moves = half[:, 2:] @ onto
+        factor.backward(moves)
+        moves = moves[: normal.size].reshape(-1, n, onto.shape[1])
         by_moves = [np.moveaxis(v, -1, 1) for v in self.states(np.moveaxis(moves, 1, 2))]
         bends = -np.diff(np.dstack([moves, path.coefficients]), n=4, axis=0) * np.sqrt(_ROUGH)
         rows = np.empty((len(z[0]), left.shape[1] + n, onto.shape[1] + 1))
         rows[:, left.shape[1] :] = bends / path.sigma[:n, None]
+        rows[:, :n, :-1], rows[:, : left.shape[1], -1] = -by_moves[0], left
         for here, by_state, by_constant in self.blocks(z, p):
             along = [np.einsum("Nri,Nic->Nrc", by_state[..., d], v[here]) for d, v in enumerate(by_moves)]
-            each = np.concatenate([by_constant @ onto - np.sum(along, axis=0), left[here, :, None]], axis=2)
-            rows[here, : left.shape[1]] = each * weight[here, :, None]
+            rows[here, n : left.shape[1], :-1] = by_constant @ onto - np.sum(along, axis=0)
+        rows[:, : left.shape[1]] *= weight[:, :, None]
         start = np.concatenate([i.start for i in self.instruments])
         return rows, np.column_stack([onto, start - p])[others] / prior[others, None]
 
@@ -266,29 +275,48 @@ def _powers(u: FloatArray) -> FloatArray:
 class _Normal:
     """Normal equations of the coefficients, of which only neighbours meet, bordered by constants."""
 
-    def __init__(self, samples: int, n: int, columns: int) -> None:
-        """Without any rows. columns: right sides, two and one for each constant."""
-        self.n, self.size = n, (samples + _LOCAL - 1) * n
-        self.blocks = np.zeros((_LOCAL, samples + _LOCAL - 1, n, n))
+    def __init__(self, stencil: FloatArray, samples: int, n: int, columns: int) -> None:
+        """columns: right sides, two and one for each constant."""
+        self.stencil, self.n, self.size = stencil, n, (samples + _LOCAL - 1) * n
+        self.each = max(_LOCAL - 1, _PIECE // n)  # samples eliminated at once: then they meet their neighbours only
+        whole = self.each * -(-(samples + _LOCAL - 1) // self.each)
+        self.blocks = np.empty((_LOCAL, whole, n, n))
         """Between the coefficients of a sample and those so many samples before it."""
-        self.right = np.zeros((self.size, columns))
-        self.corner = np.zeros((columns - 2, columns))
+        self.right, self.corner = np.empty((whole, n, columns)), np.empty((columns - 2, columns))
 
-    def add(self, first: int, stencil: FloatArray, J: FloatArray, right: FloatArray) -> None:
-        """Add rows (samples, rows, n, 3) = right (samples, rows, columns) of samples from `first` on."""
-        sides = self.right.reshape(-1, self.n, right.shape[2])
+    def clear(self) -> None:
+        """Without any rows, but with ones on the diagonal beyond the end."""
+        for x in (self.blocks, self.right, self.corner):
+            x.fill(0.0)
+        self.blocks[0, self.size // self.n :] = np.eye(self.n)
+
+    def add_positions(self, sides: FloatArray, weight: FloatArray) -> None:
+        """Add rows of measured coordinates with two right sides (samples, n, 2), by weights (samples, n)."""
+        on_diagonal, pull, b = np.einsum("ltii->lti", self.blocks), sides * weight[:, :, None], self.stencil[0]
+        for i in range(_LOCAL):
+            self.right[i : i + len(pull), :, :2] += b[i] * pull
+            for j in range(i + 1):
+                on_diagonal[i - j, j : j + len(pull)] += b[i] * b[j] * weight
+
+    def add(self, first: int, J: FloatArray, sides: FloatArray, K: FloatArray, weight: FloatArray) -> None:
+        """Add rows (samples, rows, n, 3) of samples from `first` on, times (samples, rows, 1).
+
+        Right sides: two (samples, rows, 2), and the constants' (samples, rows, constants).
+        """
+        n, m = self.n, _LOCAL * self.n
         for a in range(0, len(J), _IN_CACHE):
-            rows, y, at = J[a : a + _IN_CACHE] @ stencil, right[a : a + _IN_CACHE], first + a
-            count = len(rows)
-            by_coefficient = rows.transpose(0, 3, 2, 1).reshape(count, _LOCAL * self.n, -1)
-            squares = (by_coefficient @ by_coefficient.swapaxes(1, 2)).reshape(count, _LOCAL, self.n, _LOCAL, self.n)
-            pull = (by_coefficient @ y).reshape(count, _LOCAL, self.n, -1)
+            part = slice(a, a + _IN_CACHE)
+            by_coefficient = (J[part] @ self.stencil).swapaxes(2, 3).reshape(*J[part].shape[:2], m)
+            rows = np.concatenate([by_coefficient, sides[part], K[part]], axis=2)
+            rows *= weight[part]
+            met = rows[:, :, :m].swapaxes(1, 2) @ rows
             for i in range(_LOCAL):
-                sides[at + i : at + i + count] += pull[:, i]
+                here, mine = slice(first + a + i, first + a + i + len(met)), met[:, i * n : (i + 1) * n]
+                self.right[here] += mine[:, :, m:]
                 for j in range(i + 1):
-                    self.blocks[i - j, at + j : at + j + count] += squares[:, i, :, j]
-            flat = y.reshape(-1, y.shape[2])
-            self.corner += flat[:, 2:].T @ flat
+                    self.blocks[i - j, here.start - i + j : here.stop - i + j] += mine[:, :, j * n : (j + 1) * n]
+            flat = rows.reshape(-1, rows.shape[2])
+            self.corner += flat[:, m + 2 :].T @ flat[:, m:]
 
     def smooth(self, c: FloatArray, of_q: FloatArray) -> None:
         """Take a motion near half the sampling rate, which nothing tells, as small beside the coordinates' noise.
@@ -296,29 +324,17 @@ class _Normal:
         c: the coefficients so far; of_q: (n,).
         """
         weight = _ROUGH / of_q**2
-        bends, sides = np.diff(c, n=4, axis=0) * weight, self.right.reshape(-1, self.n, self.right.shape[1])
+        bends = np.diff(c, n=4, axis=0) * weight
         for i, a in enumerate(_FOURTH):
-            sides[i : i + len(bends), :, 0] -= a * bends
+            self.right[i : i + len(bends), :, 0] -= a * bends
             for j, b in enumerate(_FOURTH[: i + 1]):
                 self.blocks[i - j, j : j + len(bends)] += np.diag(a * b * weight)
 
-    @property
-    def band(self) -> FloatArray:
-        """(5 n, size), lower form."""
-        n, band = self.n, np.zeros((_LOCAL * self.n, self.size))
-        for lag, i, j in np.ndindex(_LOCAL, n, n):
-            if lag or i >= j:
-                band[lag * n + i - j, j::n] = self.blocks[lag, :, i, j]
-        return band
-
-    def solved(self) -> FloatArray:
-        """(size, columns): coefficients for each right side as if the constants were known."""
-        from scipy.linalg import solveh_banded
-
-        try:
-            return np.asarray(solveh_banded(self.band, self.right, lower=True, check_finite=False), dtype=float)
-        except np.linalg.LinAlgError:
-            raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument") from None
+    def eliminated(self) -> tuple[_Factor, FloatArray]:
+        """The factor L of what the coefficients meet in, and L^-1 times the right sides, in their place."""
+        factor, half = _Factor(self.blocks, self.each), self.right.reshape(-1, self.right.shape[2])
+        factor.forward(half)
+        return factor, half
 
     def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
@@ -326,9 +342,65 @@ class _Normal:
         Then the constants' standard deviations. pull: (constants,) to what they are believed to be before, in standard
         deviations `prior`.
         """
-        x = self.solved()
-        inner = self.corner - self.right[:, 2:].T @ x
+        factor, half = self.eliminated()
+        inner = self.corner - half[:, 2:].T @ half
         inner[:, 0] += pull / prior
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
         constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
-        return (x[:, :2] - x[:, 2:] @ constants).reshape(-1, self.n, 2), constants, stds
+        steps = half[:, :2] - half[:, 2:] @ constants
+        factor.backward(steps)
+        return steps[: self.size].reshape(-1, self.n, 2), constants, stds
+
+
+class _Factor:
+    """Cholesky's factor L of a banded matrix, in dense pieces along its diagonal (Golub & Van Loan 2013, 4.5.1).
+
+    LAPACK's own for bands takes one right side after the other, and reads the factor anew for each.
+    """
+
+    def __init__(self, blocks: FloatArray, each: int) -> None:
+        """blocks: (lags, samples, n, n), as `_Normal` has them, of whole pieces; each: samples of a piece."""
+        from scipy.linalg.blas import dtrsm
+        from scipy.linalg.lapack import dpotrf
+
+        lags, samples, n, _ = blocks.shape
+        count, m = samples // each, (lags - 1) * n
+        whole, inside = blocks.reshape(lags, count, each, n, n), np.zeros((count, each, n, each, n))
+        between = np.zeros((count, lags - 1, n, lags - 1, n))
+        for lag, u in np.ndindex(lags, each):
+            if u + lag < each:
+                inside[:, u + lag, :, u] = whole[lag, :, u]
+            else:
+                between[:, u + lag - each, :, u - each + lags - 1] = whole[lag, :, u]
+        self.pieces = inside.reshape(count, each * n, each * n)
+        """Lower triangles; LAPACK, which counts along columns, sees the transposed, upper ones."""
+        self.between = between.reshape(count, m, m)
+        """Of the first unknowns of the next piece with the last ones of this."""
+        for i, (piece, after) in enumerate(zip(self.pieces, self.between, strict=True)):
+            if dpotrf(piece.T, lower=0, clean=0, overwrite_a=1)[1]:
+                raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument")
+            if i + 1 < count:
+                dtrsm(1.0, piece[-m:, -m:].T, after.T, lower=0, trans_a=1, overwrite_b=1)
+                self.pieces[i + 1, :m, :m] -= after @ after.T
+
+    def forward(self, right: FloatArray) -> None:
+        """L^-1 right (size, columns), in its place."""
+        from scipy.linalg.blas import dtrsm
+
+        m, before = self.between.shape[1], None
+        for i, x in enumerate(right.reshape(len(self.pieces), -1, right.shape[1])):
+            if before is not None:
+                x[:m] -= self.between[i - 1] @ before[-m:]
+            dtrsm(1.0, self.pieces[i].T, x.T, side=1, lower=0, overwrite_b=1)
+            before = x
+
+    def backward(self, right: FloatArray) -> None:
+        """L'^-1 right (size, columns), in its place."""
+        from scipy.linalg.blas import dtrsm
+
+        m, after = self.between.shape[1], None
+        for i, x in reversed(list(enumerate(right.reshape(len(self.pieces), -1, right.shape[1])))):
+            if after is not None:
+                x[-m:] -= self.between[i].T @ after[:m]
+            dtrsm(1.0, self.pieces[i].T, x.T, side=1, lower=0, trans_a=1, overwrite_b=1)
+            after = x

@@ -73,7 +73,8 @@ def _smoothed(
     T_body_imu = np.linalg.inv(T_cloud_body) @ T_cloud_frame @ transform(placement.R_ab, placement.r_ab)
     free = mechanism.unguided()
     q = q if free is mechanism else free.coordinates_of(poses)
-    smoothed = smooth(poses.times_s, q, imu.even.times_s, imu.even.seen_x, T_body_imu, felt_by(free, up), imu.clock)
+    signals, felt = (imu.even.times_s, imu.even.seen_x), felt_by(free, up)
+    smoothed = smooth(poses.times_s, q, *signals, T_body_imu, felt, imu.clock, shown=placement.signals)
     names = mechanism.state[: len(mechanism.position_units)]
     return smoothed if free is mechanism else smoothed.of([free.state.index(name) for name in names])
 
@@ -93,13 +94,15 @@ def felt_by(mechanism: Mechanism, up: FloatArray | None = None) -> Felt:
 
     def felt(q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         speeds, accelerations = mechanism.speeds_of(q, q_dot), mechanism.accelerations_of(q, q_dot, q_ddot)
-        k = mechanism.expand([*q.T, *speeds.T], list(accelerations.T), ARRAYS)
+        k = mechanism.body_motion([*q.T, *speeds.T], list(accelerations.T), ARRAYS)
         force = k.specific_acceleration
         if up is not None and up.any():
             (x, y, _), _ = mechanism.place([*q.T, *speeds.T], ARRAYS)
             gx, gy = mechanism.gravity * up
             force = tuple(a + gx * b + gy * c for a, b, c in zip(force, x, y, strict=True))
-        parts = (*force, *k.omega, *k.omega_dot)
-        return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in parts], axis=1)
+        parts = np.empty((9, len(q)))
+        for part, x in zip(parts, (*force, *k.omega, *k.omega_dot), strict=True):
+            part[:] = x
+        return parts.T
 
     return felt
