@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from functools import cache
+from math import cos, pi, sin, tanh
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,14 @@ LENGTH_S = 60.0
 NOISE_M, NOISE_N, NOISE_NM = 2e-4, 0.05, 2e-3
 
 
-def hand(t: np.ndarray) -> np.ndarray:
+def hand(t: float) -> float:
     """Where the hand wants the drawer, m: a slow pass through the travel, then quicker ones; still at first."""
-    slow = 0.2 * (1 - np.cos(2 * np.pi * (t - 5) / 20)) * ((t >= 5) & (t < 25))
-    u = np.clip((t - 27) / 30, 0, 1)
-    quick = 0.2 + 0.12 * np.sin(2 * np.pi * (0.5 + 0.8 * u) * (t - 27)) + 0.05 * np.sin(2 * np.pi * 1.9 * (t - 27))
-    begin = np.clip((t - 26) / 1.5, 0, 1) * np.clip((59 - t) / 1.5, 0, 1)
-    return np.where(t < 25, slow, quick * begin * begin * (3 - 2 * begin))
+    if t < 25:
+        return 0.2 * (1 - cos(2 * pi * (t - 5) / 20)) if t >= 5 else 0.0
+    u = min(max((t - 27) / 30, 0.0), 1.0)
+    quick = 0.2 + 0.12 * sin(2 * pi * (0.5 + 0.8 * u) * (t - 27)) + 0.05 * sin(2 * pi * 1.9 * (t - 27))
+    begin = min(max((t - 26) / 1.5, 0.0), 1.0) * min(max((59 - t) / 1.5, 0.0), 1.0)
+    return quick * begin * begin * (3 - 2 * begin)
 
 
 @cache
@@ -31,16 +33,17 @@ def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     t = np.arange(0, LENGTH_S, 1 / FORCE_HZ)
     k, d = 900.0, 90.0
 
-    def force(s: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def force(s: float, x: float, v: float) -> float:
         ahead = (hand(s + 1e-4) - hand(s - 1e-4)) / 2e-4
-        return k * (hand(s) - y[0]) + d * (ahead - y[1])
+        return k * (hand(s) - x) + d * (ahead - v)
 
     def slope(s: float, y: np.ndarray) -> list[float]:
-        friction = TRUTH["b_v"] * y[1] + TRUTH["b_c"] * np.tanh(y[1] / 1e-3)
-        return [y[1], (float(force(np.array(s), y)) - friction) / TRUTH["m"]]
+        x, v = y.tolist()
+        friction = TRUTH["b_v"] * v + TRUTH["b_c"] * tanh(v / 1e-3)
+        return [v, (force(s, x, v) - friction) / TRUTH["m"]]
 
     y = solve_ivp(slope, (0, LENGTH_S), [0.0, 0.0], t_eval=t, rtol=1e-8, atol=1e-10, max_step=0.01, method="LSODA").y
-    return t, y[0], force(t, y)
+    return t, y[0], np.array([force(*at) for at in zip(t.tolist(), *y.tolist(), strict=True)])
 
 
 def write_table(folder: Path, seed: int = 0) -> Path:

@@ -116,8 +116,14 @@ def test_a_poor_motion_is_simulated_and_what_it_cannot_tell_is_called_so(tmp_pat
     assert "--poor" in refused.stderr
 
 
-def test_identify_as_json_prints_the_result_and_nothing_else(twin: Path, tmp_path: Path) -> None:
-    done = typed("identify", twin / "handle.yaml", "--json", cwd=tmp_path)
+def test_identify_as_json_prints_the_result_and_nothing_else(
+    twin: Path,
+    identified: tuple[Path, CompletedProcess[str], Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("palpate.experiment.run_experiment", lambda *_: identified[2])
+    done = palpate("identify", twin / "handle.yaml", "--json", cwd=tmp_path)
     data = json.loads(done.stdout)
     assert data["verdict"]["passed"]
     assert json.loads((tmp_path / "handle-result" / "result.json").read_text()) == data
