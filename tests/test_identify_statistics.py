@@ -337,7 +337,7 @@ def test_intervals_hold_for_zones_visited_once_and_for_slow_noise(visits: int, m
         problem = Problem(np.linalg.qr(np.column_stack([X, e]))[1], map_, build_penalty(None, (), map_), 0.0)
         parts = X.reshape(pieces, -1, X.shape[1])
         scores = np.einsum("bnk,bn->bk", parts, (e - X @ p).reshape(pieces, -1))
-        unsure = uncertainty(scores, np.einsum("bni,bnj->bij", parts, parts), problem, p)
+        unsure = uncertainty(scores, lambda v, parts=parts: ((parts @ v) ** 2).sum(axis=1), problem, p)
         noise, *_ = unsure.of(np.eye(X.shape[1]))
         held.append(np.abs(p) < unsure.critical * noise)
     share = np.mean(held, axis=0)

@@ -45,6 +45,7 @@ class Model:
     elements: tuple[Element, ...]
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     about: Mapping[str, str] = field(default_factory=dict[str, str])
+    _named: dict[str, Parameter] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse elements that do not fit together or act on what the mechanism has not."""
@@ -60,17 +61,18 @@ class Model:
                 if name not in coordinates:
                     raise UnknownName("coordinate", name, coordinates, where=where)
         object.__setattr__(self, "elements", tuple(e.on(coordinates) for e in self.elements))
-        parameters = self.parameters if self.values else {}
+        owners = [(e.name, p) for e in self.elements for p in e.parameters]
+        names = [p.name for _, p in owners]
+        named = {p.name if names.count(p.name) == 1 else f"{owner}.{p.name}": p for owner, p in owners}
+        object.__setattr__(self, "_named", named)
         for name in self.values:
-            if name not in parameters:
-                raise UnknownName("parameter", name, parameters, where=f"model {self.name!r}")
+            if name not in named:
+                raise UnknownName("parameter", name, named, where=f"model {self.name!r}")
 
     @property
     def parameters(self) -> dict[str, Parameter]:
         """All linear parameters in column order; a name that two elements share gets the element's name in front."""
-        owners = [(e.name, p) for e in self.elements for p in e.parameters]
-        names = [p.name for _, p in owners]
-        return {p.name if names.count(p.name) == 1 else f"{owner}.{p.name}": p for owner, p in owners}
+        return self._named
 
     @property
     def p(self) -> FloatArray:

@@ -474,10 +474,13 @@ class Compressed:
         weighted = self.lift[:, :, :-1] * (self.weights**2)[:, None, None]
         return pulls.swapaxes(2, 3).reshape(pieces, -1) @ weighted.reshape(-1, len(p))
 
-    def information(self) -> FloatArray:
-        """Y'Y of each piece with weights, (pieces, parameters, parameters)."""
-        rows = [self.weights[j] * self._row(j)[:, :, :-1] for j in range(len(self.weights))]
-        return np.sum([row.swapaxes(1, 2) @ row for row in rows], axis=0)
+    def information(self, v: FloatArray) -> FloatArray:
+        """v' Y'Y v of each piece with weights, for columns v (parameters, n): (pieces, n)."""
+        pieces, groups, size, entries = self.roots.shape
+        lifted = (self.lift[:, :, :-1] @ v) * self.weights[:, None, None]  # (rows, entries, n)
+        beside = lifted.reshape(groups, -1, entries, v.shape[1]).swapaxes(1, 2).reshape(groups, entries, -1)
+        moved = (self.roots @ beside).reshape(pieces, groups * size, -1, v.shape[1])
+        return np.einsum("bijk,bijk->bk", moved, moved)
 
     def select(self, pieces: Sequence[int] | NDArray[np.int64]) -> Compressed:
         """Some of the pieces, in any order and number: cross-validation and bootstrap."""

@@ -5,9 +5,10 @@ The prior is what was believed before, how strongly it pulls, and how far off it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache, partial
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -107,16 +108,19 @@ class Penalty:
     bodies: tuple[PulledBody, ...]
     smooth: FloatArray
     """(rows, theta): what is pulled to zero by priors of smoothness."""
+    straight: FloatArray
+    """(rows, theta): of what is pulled in theta itself, and by smoothness ..."""
+    towards: FloatArray
+    """... and where that is pulled to, (rows,)."""
 
     def value(self, theta: FloatArray) -> float:
         """The penalty: |theta - prior|^2, and what bodies add to it that are not pulled in theta."""
-        total = float(np.sum((theta - self.theta)[self._plain] ** 2) + np.sum((self.smooth @ theta) ** 2))
-        return total + sum(pulled.value(theta) for pulled in self.bodies)
+        off = self.straight @ theta - self.towards
+        return float(off @ off) + sum(pulled.value(theta) for pulled in self.bodies)
 
     def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A and b with value(theta + d) = |A d + b|^2 + constant to second order: rows for a least-squares step."""
-        blocks = [np.eye(len(theta))[self._plain], self.smooth]
-        b = [(theta - self.theta)[self._plain], self.smooth @ theta]
+        blocks, b = [self.straight], [self.straight @ theta - self.towards]
         for pulled in self.bodies:
             map_, _, ts = pulled.body
             F, target = pulled.rows(theta)
@@ -124,7 +128,7 @@ class Penalty:
             block[:, ts] = F @ map_.jacobian(theta[ts])
             blocks.append(block)
             b.append(target)
-        return np.concatenate(blocks), np.concatenate(b)
+        return (np.concatenate(blocks), np.concatenate(b)) if self.bodies else (blocks[0], b[0])
 
     def slope(self, theta: FloatArray) -> FloatArray:
         """Half the derivative of the part that is a function of p, with respect to p."""
@@ -136,16 +140,8 @@ class Penalty:
 
     def leverage(self, theta: FloatArray) -> FloatArray:
         """(theta, directions): how half the penalty's slope changes when the prior is off by its spread."""
-        plain = self.root * self._plain[:, None] + self.smooth.T @ (self.smooth @ self.root)
+        plain = self.straight.T @ (self.straight @ self.root)
         return np.concatenate([plain, *(pulled.leverage(theta) for pulled in self.bodies)], axis=1)
-
-    @property
-    def _plain(self) -> NDArray[np.bool_]:
-        """What is pulled in theta itself."""
-        plain = self.damped.copy()
-        for pulled in self.bodies:
-            plain[pulled.body[2]] = False
-        return plain
 
 
 def build_penalty(
@@ -159,9 +155,9 @@ def build_penalty(
     n = map_.size_theta
     theta, damped, root = np.zeros(n), np.zeros(n, dtype=bool), np.zeros((n, n))
     if prior is None:
-        return Penalty(
-            map_, theta, damped, map_.forward(theta), np.zeros_like(map_.jacobian(theta)), root, (), np.zeros((0, n))
-        )
+        nothing = np.zeros((0, n))
+        before, spread = map_.forward(theta), np.zeros((len(map_.values), n))
+        return Penalty(map_, theta, damped, before, spread, root, (), nothing, nothing, np.zeros(0))
     given = np.array([prior.values.get(name, np.nan) for name in names])
     known = np.isfinite(given[map_.simple])
     at, value, positive = map_.at[known], given[map_.simple][known], map_.positive[known]
@@ -193,7 +189,12 @@ def build_penalty(
     before, spread = map_.forward(theta), np.pad(map_.jacobian(theta) @ root, ((0, 0), (0, 10)))
     for ps, rest, off in drawn:
         before[ps], spread[ps] = rest, np.pad(off, ((0, 0), (spread.shape[1] - 10, 0)))
-    return Penalty(map_, theta, damped, before, spread, root, tuple(bodies), smooth)
+    plain = damped.copy()
+    for pulled in bodies:
+        plain[pulled.body[2]] = False
+    straight = np.concatenate([np.eye(n)[plain], smooth])
+    towards = np.concatenate([theta[plain], np.zeros(len(smooth))])
+    return Penalty(map_, theta, damped, before, spread, root, tuple(bodies), smooth, straight, towards)
 
 
 class Ending(Enum):
@@ -252,6 +253,8 @@ class Problem:
         """A and b with cost(theta + d) = |A d + b|^2 + constant to first order in A: J'b is half the gradient."""
         A = self.R[:, :-1] @ self.map_.jacobian(theta)
         b = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
+        if self.damping == 0:
+            return A, b
         pull, target = self.prior_rows(theta)
         return np.concatenate([A, pull]), np.concatenate([b, target])
 
@@ -433,8 +436,8 @@ class Uncertainty:
     """T^-1, (theta, directions that something is known of): a gradient times this is one in u."""
     influence: FloatArray
     """(pieces, directions): what each piece pulls u by."""
-    information: FloatArray
-    """(pieces, directions, directions): what each piece knows of u; all together the identity, but for the prior."""
+    known: Callable[[FloatArray], FloatArray]
+    """(directions, n) of u -> (pieces, n): what each piece knows along them; together one, but for the prior."""
     noise: FloatArray
     """Covariance of u from the residuals, correlated as they are, ..."""
     lags: int
@@ -477,7 +480,7 @@ class Uncertainty:
         memory = _memory(pulls)
         fresh = bartlett(pulls[1:] - memory * pulls[:-1], self.lags) / (1 - memory) ** 2
         square = np.maximum(np.einsum("ij,jk,ik->i", g, self.noise, g), fresh)
-        shares = np.einsum("ij,bjk,ik->bi", g, self.information, g)
+        shares = self.known(g.T)
         shares = shares / np.maximum(shares.sum(axis=0), 1e-300)
         pieces = 1 / np.maximum(np.sum(shares**2, axis=0), 1 / max(1, len(shares)))
         few = np.maximum(0.0, 1 - pieces / MANY)
@@ -487,12 +490,21 @@ class Uncertainty:
         return np.sqrt(square) * critical / self.critical
 
 
-def uncertainty(scores: FloatArray, information: FloatArray, problem: Problem, theta: FloatArray) -> Uncertainty:
+Information = Callable[[FloatArray], FloatArray]
+"""Y'Y of each piece along columns v of the parameters: (parameters, n) -> (pieces, n), each v' Y'Y v."""
+
+
+def _whitened(information: Information, P: FloatArray, directions: FloatArray) -> FloatArray:
+    return information(P @ directions)
+
+
+def uncertainty(scores: FloatArray, information: Information, problem: Problem, theta: FloatArray) -> Uncertainty:
     """Sandwich covariance over pieces (Huber; White 1980; as clusters: Liang & Zeger 1986), and the prior's pull.
 
-    scores: Y'(y - Y p) of each piece (pieces, parameters); information: its Y'Y. Residuals of neighbouring samples are
-    correlated; sums over pieces much longer than the correlation are not, and their scatter is the noise of the
-    estimate. Everything is expressed in whitened coordinates u = T theta, where T'T is what the fit knows:
+    scores: Y'(y - Y p) of each piece (pieces, parameters); information: its Y'Y, asked only where needed. Residuals of
+    neighbouring samples are correlated; sums over pieces much longer than the correlation are not, and their scatter is
+    the noise of the estimate. Everything is expressed in whitened coordinates u = T theta, where T'T is what the fit
+    knows:
     M = [J; lambda A] = Q T. From M itself, never from M'M: near the edge of possible bodies theta is so badly scaled
     that M'M would have lost all digits.
     """
@@ -508,7 +520,7 @@ def uncertainty(scores: FloatArray, information: FloatArray, problem: Problem, t
     return Uncertainty(
         whiten=whiten,
         influence=influence - influence.mean(axis=0),
-        information=(P @ whiten).T @ information @ (P @ whiten),
+        known=partial(_whitened, information, P @ whiten),
         noise=noise,
         lags=lags,
         pull=problem.damping**2 * whiten.T @ problem.penalty.leverage(theta),
@@ -553,19 +565,19 @@ def long_run(influence: FloatArray) -> tuple[FloatArray, int]:
     """Covariance of the sum of (pieces, k), Bartlett weights (Newey & West 1987), and how far neighbours matter."""
     influence = influence - influence.mean(axis=0)
     lags = _lags(influence)
-    total = influence.T @ influence
-    for lag in range(1, lags + 1):
-        cross = influence[lag:].T @ influence[:-lag] * (1 - lag / (lags + 1))
-        total = total + cross + cross.T
-    return total, lags
+    return influence.T @ _neighbours(len(influence), lags) @ influence, lags
 
 
 def bartlett(x: FloatArray, lags: int) -> FloatArray:
     """(k,): the diagonal of `long_run`'s covariance, of (pieces, k) with a mean of zero."""
-    total = np.sum(x**2, axis=0)
-    for lag in range(1, lags + 1):
-        total = total + 2 * (1 - lag / (lags + 1)) * np.sum(x[lag:] * x[:-lag], axis=0)
-    return total
+    return np.asarray((x * (_neighbours(len(x), lags) @ x)).sum(axis=0), dtype=float)
+
+
+@lru_cache(maxsize=8)
+def _neighbours(pieces: int, lags: int) -> FloatArray:
+    """(pieces, pieces): Bartlett's weights of each pair."""
+    apart = np.abs(np.subtract.outer(np.arange(pieces), np.arange(pieces)))
+    return np.maximum(1 - apart / (lags + 1), 0.0)
 
 
 def _level(noise: FloatArray, others: FloatArray) -> float:

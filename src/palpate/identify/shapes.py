@@ -489,8 +489,8 @@ def spread(projection: Projection, best: Trial) -> Spread:
     r = projection.residual(best)
     map_ = build_map(["free"] * len(X))
     problem = Problem(triangular(np.concatenate([X, r[None]]).T), map_, build_penalty(None, (), map_), 0.0)
-    information = np.array([projection.rows.by_piece(X * x) for x in X]).T
-    unsure = uncertainty(projection.rows.by_piece(X * r).T, information, problem, np.zeros(len(X)))
+    by_piece = projection.rows.by_piece
+    unsure = uncertainty(by_piece(X * r).T, lambda v: by_piece((v.T @ X) ** 2).T, problem, np.zeros(len(X)))
     white = unsure.whiten[len(X) - n :]
     covariance = white @ unsure.noise @ white.T
     naive = np.maximum(np.sum(white**2, axis=1), 1e-300)

@@ -224,7 +224,7 @@ def solve(
         minimum = _least(problem, begin, start)
     condition = conditioning(problem, minimum.theta)
     p = map_.forward(minimum.theta)
-    unsure = uncertainty(compressed.scores(p), compressed.information(), problem, minimum.theta)
+    unsure = uncertainty(compressed.scores(p), compressed.information, problem, minimum.theta)
     converged = minimum.ending in (Ending.CONVERGED, Ending.FLAT)
     estimates = _report(model, problem, minimum.theta, unsure, converged=converged)
     if minimum.ending is Ending.FLAT and not problem.damping:
@@ -396,7 +396,7 @@ def _attenuated(
     there = replace(problem, R=noisy.factor())
     minimum = search(there, theta, polish=False)
     p = there.map_.forward(minimum.theta)
-    unsure = uncertainty(noisy.scores(p), noisy.information(), there, minimum.theta)
+    unsure = uncertainty(noisy.scores(p), noisy.information, there, minimum.theta)
     naive = _report(model, there, minimum.theta, unsure, converged=True)
     return tuple(replace(e, attenuation=n.value - e.value) for e, n in zip(estimates, naive, strict=True))
 
@@ -462,7 +462,7 @@ def solve_automatic(
         trial = problem.with_damping(level / spread)
         theta = search(trial, min([theta, *begin], key=trial.cost), polish=False).theta
         p = trial.map_.forward(theta)
-        level = uncertainty(compressed.scores(p), compressed.information(), trial, theta).level
+        level = uncertainty(compressed.scores(p), compressed.information, trial, theta).level
     chosen = problem.with_damping(level / spread)
     return chosen, search(chosen, theta)
 

@@ -124,6 +124,8 @@ def check_consistent(phi: ArrayLike, what: str) -> None:
         raise NotConsistent(what, "contains values that are not finite")
     if phi[0] <= 0:
         raise NotConsistent(what, f"the mass is {phi[0]:.6g} kg, it must be positive")
+    if _is_thick(*phi.tolist()):
+        return
     spread, _ = spread_of_mass(phi)
     if not spread[0] > _FLAT * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]):
         a, b, c = principal_moments(phi)[0]
@@ -132,6 +134,23 @@ def check_consistent(phi: ArrayLike, what: str) -> None:
             why = f"the largest must be less than the sum of the others, {a + b:.6g}"
         moments = f"{a:.6g}, {b:.6g}, {c:.6g} kg m2 about its centre of mass"
         raise NotConsistent(what, f"no body has the principal moments {moments}: {why}")
+
+
+def _is_thick(
+    m: float, x: float, y: float, z: float, Ixx: float, Ixy: float, Ixz: float, Iyy: float, Iyz: float, Izz: float
+) -> bool:
+    """Whether the mass surely spreads in all directions by more than rounding: Cholesky's pivots, without eigenvalues.
+
+    Against the sum of all second moments about the origin, which is more than the largest.
+    """
+    half = 0.5 * (Ixx + Iyy + Izz)
+    least = _FLAT * half
+    a, b, c = half - Ixx - x * x / m - least, half - Iyy - y * y / m - least, half - Izz - z * z / m - least
+    d, e, f = -Ixy - x * y / m, -Ixz - x * z / m, -Iyz - y * z / m
+    if not (a > 0.0 and half > 0.0):
+        return False
+    b, f = b - d * d / a, f - d * e / a
+    return b > 0.0 and c - e * e / a - f * f / b > 0.0
 
 
 def nearest_consistent(phi: ArrayLike, *, thinnest: float = 1e-3) -> FloatArray:

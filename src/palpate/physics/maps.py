@@ -161,7 +161,9 @@ class Map:
     def forward(self, theta: FloatArray) -> FloatArray:
         """The physical parameters, (size_p,)."""
         p = self.values.copy()
-        p[self.simple] = np.where(self.positive, self._exponential(theta), theta[self.at])
+        p[self.simple] = theta[self.at]
+        if self.positive.any():
+            p[self.simple[self.positive]] = np.exp(theta[self.at[self.positive]])
         for body, ps, ts in self.bodies:
             p[ps] = body.forward(theta[ts])
         return p
@@ -169,7 +171,7 @@ class Map:
     def jacobian(self, theta: FloatArray) -> FloatArray:
         """d p / d theta, (size_p, size_theta)."""
         J = np.zeros((len(self.values), self.size_theta))
-        J[self.simple, self.at] = self._exponential(theta)
+        J[self.simple, self.at] = self._exponential(theta) if self.positive.any() else 1.0
         for body, ps, ts in self.bodies:
             J[ps, ts] = body.jacobian(theta[ts])
         return J
