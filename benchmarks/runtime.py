@@ -8,11 +8,11 @@ from collections.abc import Callable
 from math import radians
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import LEAST_S, cpu_s
 from palpate.elements import Foot
 from palpate.export import export_model
 from palpate.export.c import c_source, compile_c, find_compiler
@@ -27,9 +27,6 @@ DOOR = (6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70)
 """The paper's door."""
 BARROW = phi_from_mass_properties(45.0, [-0.1121, 0.4498, 0.0004], np.diag([3.667, 1.0924, 3.135]))
 HEADINGS = ("one step of (median)", "Python", "C", "Python / C", "MuJoCo, exported model")
-LEAST_S = 0.1
-"""A turn of each lasts at least this long."""
-
 _LOOP = """
 #include "model.h"
 
@@ -136,15 +133,15 @@ def mujoco_run(model: Model, w: np.ndarray, folder: Path) -> Callable[[], object
 
 
 def medians(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The median time of each, in s, called turn by turn."""
+    """The median time of each, in s of CPU, called turn by turn."""
     found: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds):
         for name, function in functions.items():
-            end = perf_counter() + LEAST_S
-            while perf_counter() < end:
-                start = perf_counter()
+            end = cpu_s() + LEAST_S
+            while cpu_s() < end:
+                start = cpu_s()
                 function()
-                found[name].append(perf_counter() - start)
+                found[name].append(cpu_s() - start)
     return {name: median(times) for name, times in found.items()}
 
 

@@ -183,7 +183,8 @@ def _search(projection: shapes.Projection, known: Mapping[str, float]) -> FloatA
     begin = shapes.start_of(projection.free, known)
     begins = [projection.at(begin)]
     if projection.free and not known:
-        begins.append(projection.at(shapes.search_grid(projection, begin, grid=shapes.ROUGH_GRID)))
+        rough = shapes.search_grid(projection, begin, grid=shapes.ROUGH_GRID)
+        begins += [] if np.array_equal(rough, begin) else [projection.at(rough)]
     every, few = range(len(projection.free)), 1e-3 * min(t.cost for t in begins)  # far below any standard error
     return min((shapes.polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
 

@@ -222,34 +222,45 @@ class Rolling(Mechanism):
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
         if self.moves != "full":
             k = self._held(k, pitch)
-        v = motion.velocity
-        return self._complete(k, (camber, pitch, heading), (v[:, 0], v[:, 1], v[:, 2]), ARRAYS)
+        turn, sin, cos = _turn(camber, pitch, ARRAYS), np.sin(camber), np.cos(camber)
+        w, b = _out_of(turn, k.omega), _out_of(turn, k.omega_dot)
+        v, a = _out_of(turn, _triple(list(motion.velocity.T))), _out_of(turn, k.specific_acceleration)
+        p1 = w[1] / cos
+        h1 = w[2] - p1 * sin
+        p2 = (b[1] + p1 * w[0] * sin - h1 * w[0]) / cos
+        h2 = b[2] - p2 * sin - p1 * w[0] * cos
+        angles = ((camber, w[0], b[0] + h1 * w[1]), (pitch, p1, p2), (heading, h1, h2))
+        # a is seen from the world, C turns: v_x changes by its part ahead and what turns into it
+        return self._complete(k, angles, (v[0], v[1], a[0] + h1 * v[1]), (w[1], w[2], b[2]), ARRAYS)
 
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """The body's motion, and how each part moves along."""
-        s, k = self._filled(state), self.body_motion(state, acc, fn)
-        v, _, c1, _ = (s[name] for name in _SPEEDS)
-        velocity = into_body(_turn(s["camber"], s["pitch"], fn), (v, -self.radius * c1, 0.0))
-        return self._complete(k, (s["camber"], s["pitch"], s["yaw"]), velocity, fn)
+        s, (v1, h2, c2, p2) = self._filled(state), self._changes(acc)
+        v, h1, c1, p1 = (s[name] for name in _SPEEDS)
+        sin, cos = fn.sin(s["camber"]), fn.cos(s["camber"])
+        angles = ((s["camber"], c1, c2), (s["pitch"], p1, p2), (s["yaw"], h1, h2))
+        turning = (p1 * cos, h1 + p1 * sin, h2 + p2 * sin + p1 * c1 * cos)
+        return self._complete(self.body_motion(state, acc, fn), angles, (v, -self.radius * c1, v1), turning, fn)
 
     def body_motion(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
-        """Derivatives in the turning frame C, plus heading rate z x what is differentiated; then turned into B."""
-        s = self._filled(state)
-        a = dict(zip(self.accelerations, acc, strict=True))
+        """Derivatives in the turning frame C, plus heading rate z x what is differentiated; then turned into B.
+
+        Pitch turns about z_B itself, which moves with the rest: omega = e + p' z_B, and omega' = e' + p'' z_B + p' e x
+        z_B, e being camber rate and heading rate.
+        """
+        s, R, (v1, h2, c2, p2) = self._filled(state), self.radius, self._changes(acc)
         v, h1, c1, p1 = (s[name] for name in _SPEEDS)
-        v1 = a["forward_acceleration"]
-        h2, c2, p2 = (a.get(f"{name}_acceleration", 0.0) for name in ("yaw", "camber", "pitch"))
-        sin, cos = fn.sin(s["camber"]), fn.cos(s["camber"])
         to_body = _turn(s["camber"], s["pitch"], fn)
-        R = self.radius
-        omega = (c1, p1 * cos, h1 + p1 * sin)
-        omega_dot = (
-            c2 - h1 * p1 * cos,
-            p2 * cos - p1 * c1 * sin + h1 * c1,
-            h2 + p2 * sin + p1 * c1 * cos,
-        )
-        specific = (v1 + R * h1 * c1, h1 * v - R * c2, self.gravity)
-        return Kinematics(into_body(to_body, specific), into_body(to_body, omega), into_body(to_body, omega_dot))
+        e, e1 = into_body(to_body, (c1, 0.0, h1)), into_body(to_body, (c2, h1 * c1, h2))
+        omega_dot = (e1[0] + p1 * e[1], e1[1] - p1 * e[0], e1[2] + p2)
+        felt = into_body(to_body, (v1 + R * h1 * c1, h1 * v - R * c2, self.gravity))
+        return Kinematics(felt, (e[0], e[1], e[2] + p1), omega_dot)
+
+    def _changes(self, acc: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+        """How forward speed, yaw, camber and pitch rate change, with zeros for what is held."""
+        a = dict(zip(self.accelerations, acc, strict=True))
+        h2, c2, p2 = (a.get(f"{name}_acceleration", 0.0) for name in ("yaw", "camber", "pitch"))
+        return a["forward_acceleration"], h2, c2, p2
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """W_CB w without f_y and f_z: moments about the contact, R below the axle, and the force ahead."""
@@ -368,20 +379,18 @@ class Rolling(Mechanism):
         """The state by name, with zeros for what is held."""
         return dict.fromkeys((*_POSITIONS, *_SPEEDS), 0.0) | dict(zip(self.state, state, strict=True))
 
-    def _complete(self, k: Kinematics, angles: Triple, velocity: Triple, fn: Functions) -> Kinematics:
-        """Add the coordinates to a motion of B, from it and its angles (camber, pitch, heading)."""
-        camber, pitch, heading = angles
-        turn = _turn(camber, pitch, fn)
-        w, b = _out_of(turn, k.omega), _out_of(turn, k.omega_dot)
-        v, a = _out_of(turn, velocity), _out_of(turn, k.specific_acceleration)
+    def _complete(
+        self, k: Kinematics, angles: tuple[Triple, Triple, Triple], ahead: Triple, turning: Triple, fn: Functions
+    ) -> Kinematics:
+        """Add the coordinates to a motion of B.
+
+        Camber, pitch and heading, each with its rate and how that changes; of C v_x, v_y and how v_x changes, and
+        omega_y, omega_z and how that changes.
+        """
+        (camber, c1, c2), (pitch, p1, p2), (heading, h1, h2) = angles
+        turn, v, v1, w, b2 = _turn(camber, pitch, fn), ahead[:2], ahead[2], (c1, *turning[:2]), turning[2]
         R, sin, cos = self.radius, fn.sin(camber), fn.cos(camber)
         tan = sin / cos
-        p1 = w[1] / cos
-        h1 = w[2] - w[1] * tan
-        c2 = b[0] + h1 * w[1]
-        p2 = (b[1] + p1 * w[0] * sin - h1 * w[0]) / cos
-        h2 = b[2] - p2 * sin - p1 * w[0] * cos
-        v1 = a[0] + h1 * v[1]  # how v_x changes: a is seen from the world, C turns
         spin = v[0] / (R * cos)
         spin_1 = (v1 / R + spin * w[0] * sin) / cos
         wheel, wheel_1 = spin + h1 * sin, spin_1 + h2 * sin + h1 * w[0] * cos
@@ -395,14 +404,14 @@ class Rolling(Mechanism):
             ),
             BEARING: Coordinate(0.0, along, along_1, (0.0, 0.0, 0.0, 1 / (R * cos))),
             PITCH: Coordinate(pitch, p1, p2, (0.0, 1 / cos, 0.0, 0.0)),
-            CAMBER: Coordinate(camber, w[0], c2, (1.0, 0.0, 0.0, 0.0)),
-            YAW: Coordinate(0.0, w[2], b[2], (0.0, 0.0, 1.0, 0.0)),
+            CAMBER: Coordinate(camber, c1, c2, (1.0, 0.0, 0.0, 0.0)),
+            YAW: Coordinate(0.0, w[2], b2, (0.0, 0.0, 1.0, 0.0)),
             HEADING: Coordinate(heading, h1, h2, (0.0, -tan, 1.0, 0.0)),
             PATCH: Coordinate(0.0, h1 + spin * sin, patch_1, (0.0, 0.0, 1.0, tan / R)),
         }
         for side, name in ((1.0, "wheel_left"), (-1.0, "wheel_right")):
             d = 0.5 * side * self.track / R
-            full[name] = Coordinate(0.0, wheel - d * w[2], wheel_1 - d * b[2], (0.0, cos, sin - d, 1 / (R * cos)))
+            full[name] = Coordinate(0.0, wheel - d * w[2], wheel_1 - d * b2, (0.0, cos, sin - d, 1 / (R * cos)))
         for i, foot in enumerate(self.feet):
             name, r = f"foot_{i + 1}", _out_of(turn, foot)  # its height, and how it slips along the ground
             h = R + r[2]

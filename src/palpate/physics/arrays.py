@@ -75,7 +75,8 @@ def solve_positive(
     """
     shape, k = gram.shape[:-2], len(positive)
     G = gram.reshape(-1, k + 1, k + 1)
-    squares = G[:, np.arange(k), np.arange(k)]
+    each = np.arange(k)
+    squares = G[:, each, each]
     touched = squares > 1e-20 * np.maximum(squares.max(axis=1, initial=0.0), 1e-300)[:, None]
     scale = np.sqrt(np.where(touched, squares, 1.0))
     A = G[:, :k, :k] / (scale[:, :, None] * scale[:, None, :])
@@ -85,11 +86,11 @@ def solve_positive(
     may_change = positive & touched
     p = np.zeros_like(b)
     fewest, patience = np.full(len(G), k + 1), np.full(len(G), 3)
-    todo = np.arange(len(G))
+    todo: slice | NDArray[np.int64] = slice(None)  # all of them, and no copies
     for _ in range(10 * (k + 1)):
         on, A_i, b_i = passive[todo], A[todo], b[todo]
         inner = A_i * (on[:, :, None] & on[:, None, :])
-        inner[:, np.arange(k), np.arange(k)] += np.where(on, _RIDGE, 1.0)
+        inner[:, each, each] += np.where(on, _RIDGE, 1.0)
         p_i = np.asarray(np.linalg.solve(inner, (b_i * on)[:, :, None]), dtype=float)
         dual = (A_i @ p_i)[:, :, 0] - b_i
         p[todo] = p_i[:, :, 0]
@@ -100,10 +101,10 @@ def solve_positive(
         patience[todo] = np.where(count < fewest[todo], 3, patience[todo] - 1)
         fewest[todo] = np.minimum(fewest[todo], count)
         last = k - 1 - np.argmax(wrong[:, ::-1], axis=1)
-        single = np.arange(k) == last[:, None]
+        single = each == last[:, None]
         passive = passive.copy()
         passive[todo] = on ^ (wrong & (single | (patience[todo] >= 0)[:, None]))
-        todo = todo[count > 0]
+        todo = np.arange(len(G))[todo][count > 0]
     p = np.where(positive, np.maximum(p, 0.0), p) / scale
     v = np.concatenate([-p, np.ones((len(G), 1))], axis=1)
     cost = np.maximum(((G @ v[:, :, None])[:, :, 0] * v).sum(axis=1), 0.0)

@@ -121,6 +121,8 @@ class Trace:
             return a[0]
         if (op == "+" and first == 0.0) or (op == "*" and first == 1.0):
             return a[1]
+        if op == "*" and -1.0 in (first, last):
+            return -(a[0] if last == -1.0 else a[1])
         if op in "+-*/" and (signed := self._signed(op, *a)) is not None:
             return signed
         return self._one(op, tuple(sorted(a, key=lambda t: t.key)) if op in "+*" else a, None)

@@ -19,7 +19,7 @@ from collections.abc import Callable, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
-from itertools import islice
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,22 +240,23 @@ def many_freedoms(model: Model, dt: float) -> Advance:
     system, pressed, move, account = (e.trace.function(*kernel) for kernel in kernels.values())
     n, m, has_stops = e.n, len(e.dry()), bool(kernels["pressed"][1])
     still, within = (0.0,) * n, limits(model.mechanism)
+    ends = list(accumulate([*[n] * m, *[n] * m, *[m] * m, m, m, m], initial=2 * n + 2))
+    places = [slice(a, b) for a, b in pairwise(ends)]
 
     def hold(said: Sequence[float]) -> State:
         """The new speeds with dry friction, from what the system said."""
-        parts = iter(said[2 * n + 2 :])
-        Z, C, G = ([list(islice(parts, width)) for _ in range(m)] for width in (n, n, m))
-        free, most = list(islice(parts, m)), list(islice(parts, m))
-        f = dry_impulses(G, free, most, [0.0] * m)
+        parts = [said[place] for place in places]
+        Z, C, G, (free, most, slipping) = parts[:m], parts[m : 2 * m], parts[2 * m : 3 * m], parts[3 * m :]
+        f = dry_impulses(G, free, most, (0.0,) * m)
         if fades:  # what slips does so at the level of its speed
-            most = [a if abs(x) < a else b for x, a, b in zip(f, most, parts, strict=True)]
+            most = [a if abs(x) < a else b for x, a, b in zip(f, most, slipping, strict=True)]
             f = dry_impulses(G, free, most, f)
         new = list(said[:n])
         for x, z in zip(f, Z, strict=True):
             new = [a - x * b for a, b in zip(new, z, strict=True)]
         for x, bound, c in zip(f, most, C, strict=True):
             if abs(x) < bound and n - c.count(0.0) == 1:  # held, and exactly so
-                new[next(i for i, y in enumerate(c) if y)] = 0.0
+                new[[bool(y) for y in c].index(True)] = 0.0
         return tuple(new)
 
     def bounded(state: State, there: State, u: State, said: Sequence[float]) -> tuple[State, State] | None:
@@ -383,9 +384,12 @@ def dry_impulses(G: Matrix, free: Sequence[float], most: Sequence[float], start:
         settled = True
         for j, row in enumerate(G):
             if row[j] > 0.0:
-                new = f[j] + (free[j] - dot_floats(row, f)) / row[j]
-                new = -most[j] if new < -most[j] else most[j] if new > most[j] else new
-                settled = settled and abs(new - f[j]) <= SETTLED * most[j]
+                taken, bound = 0.0, most[j]
+                for g, x in zip(row, f, strict=True):
+                    taken += g * x
+                new = f[j] + (free[j] - taken) / row[j]
+                new = -bound if new < -bound else bound if new > bound else new
+                settled = settled and abs(new - f[j]) <= SETTLED * bound
                 f[j] = new
         if settled or len(f) == 1:
             break
