@@ -68,6 +68,8 @@ class Smoothed:
     """What was solved, and ..."""
     path: Path
     """... what came out."""
+    columns: tuple[int, ...]
+    """Which of the trajectory's coordinates these are."""
 
     @property
     def known(self) -> BoolArray:
@@ -80,7 +82,7 @@ class Smoothed:
             CoordinateMotion(m.times_s, *(x[:, list(columns)] for x in (m.position, m.speed, m.acceleration)))
             for m in (self.motion, self.noise)
         ]
-        return replace(self, motion=kept[0], noise=kept[1])
+        return replace(self, motion=kept[0], noise=kept[1], columns=tuple(columns))
 
     def noisier(self) -> Smoothed:
         """The same with the noise once more."""
@@ -166,7 +168,8 @@ def smooth(
     turning, shown = felt(*z)[:, 3:6], p[3 * _FORCES : -2].reshape(3, -1)[:, 1:]
     scale = rms(turning @ shown.T) / rms(turning) if rms(turning) > 0 else 1.0
     disagree = float((solved.sigma[:n] / of_q).max())
-    return Smoothed(path, drawn, unexplained, disagree, scale, trajectory, solved)
+    columns = tuple(range(q.shape[1]))
+    return Smoothed(path, drawn, unexplained, disagree, scale, trajectory, solved, columns)
 
 
 def fuse(

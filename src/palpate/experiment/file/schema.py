@@ -654,7 +654,7 @@ class ExperimentPart(CommonPart):
         "and geometry together, each held by how well it is known: sharper, above all without an IMU, and it takes "
         "what is stated (links, lengths) at its word",
         default="balance",
-        only=("body", "one-freedom"),
+        only="body",
     )
     filtering: Filtering = key(
         "how signals are smoothed and differentiated; without a type: parallel",

@@ -346,7 +346,7 @@ class Fit:
         # what a linkage drives does not move the body
         mechanism = inputs.mechanism.with_options(linkage=ours.mechanism.linkage)
         same &= mechanism == ours.mechanism and inputs.stops == ours.stops and inputs.blocked is ours.blocked
-        same &= inputs.smoothed is ours.smoothed
+        same &= inputs.smoothed is ours.smoothed and np.array_equal(inputs.up, ours.up)
         return same and (inputs.imu is None or inputs.clock is ours.clock)
 
 

@@ -70,7 +70,9 @@ class Ground:
     up: FloatArray
     """(2,): components of up along the floor."""
     tilt_std_rad: float
-    """How well up is known against the floor, about each of its axes."""
+    """How well up is known, about each level axis, and ..."""
+    floor_std_rad: float
+    """... the floor's normal."""
     vertical: str
     """Where that was taken from, in words."""
     grounded: BoolArray
@@ -113,8 +115,7 @@ def ground_of(
         evidence = "the feet are assumed to be off the ground in the segments"
         findings.append(Finding("feet", evidence, "markers.feet names none"))
     blocked = time_from(poses.times_s, grounded) <= CLEAR_S
-    up, std = (level @ up)[:2], max(std, of_normal)
-    return Ground(poses, up, std, words, grounded, blocked, points, tuple(findings))
+    return Ground(poses, (level @ up)[:2], std, of_normal, words, grounded, blocked, points, tuple(findings))
 
 
 def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, list[Finding]]:

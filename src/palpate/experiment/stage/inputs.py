@@ -214,6 +214,8 @@ class Inputs:
     """(2,): components of up along x and y of the mechanism's frame where that is a floor and slopes."""
     tilt_std_rad: float = 0.0
     """How well the vertical is known, about each level axis."""
+    floor_std_rad: float = 0.0
+    """How well the normal of the floor is known, on which it rolls."""
     at_contact: FloatArray | None = None
     """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
     zero_error: FloatArray | None = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, Joint, solve_with, widened
-from palpate.experiment.stage.inputs import RINGS, Inputs, body_wrench, position_noise, zeros_of
+from palpate.experiment.stage.inputs import RINGS, Inputs, body_wrench, on_slope, position_noise, zeros_of
 from palpate.experiment.stage.lack import white_noise
 from palpate.experiment.stage.variations import Variation, estimated, with_estimated
 from palpate.identify import Compressed, build_balance
@@ -38,9 +38,9 @@ balance's fit) may move.
 """
 TOLD_BEFORE = ("clock", "drift", "compensation")
 """Variations that these very data told; the others are known from elsewhere."""
-DOUBTED = 0.3
+DOUBTED, LIKELY = 0.3, 2.0
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
-real object keeps to."""
+real object keeps to. Farther than so many standard deviations it is not off: something else takes its place."""
 TURN = 3
 """Samples that count as resting where it only turns round."""
 FINE, REACH = 10, 40
@@ -65,6 +65,8 @@ class _LoadCells:
     noise: FloatArray
     start: FloatArray
     prior: FloatArray
+    columns: tuple[int, ...]
+    """Which coordinates of the motion are the object's; it may sway in others, too."""
 
     @property
     def alike(self) -> tuple[int, ...]:
@@ -83,25 +85,29 @@ class _LoadCells:
 
     def shown(self, z: States, constants: FloatArray) -> FloatArray:
         """(samples, rows)."""
-        p, shapes, off = self.split(constants)
+        z, (p, shapes, off) = self._its(z), self.split(constants)
         everything, model = slice(0, len(z[0])), self.model(shapes)
         return self._columns(z, everything, model) @ p - self._measured(z, everything, model) + self.variations @ off
 
     def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
         """By differences for motion and shapes; the columns themselves for the parameters."""
+        n, z = z[0].shape[1], self._its(z)
         part, (p, shapes, _) = [x[here] for x in z], self.split(constants)
         model = self.model(shapes)
         base = self._left(part, here, p, model)
-        J = np.empty((*base.shape, part[0].shape[1], 3))
-        for d, i in np.ndindex(3, part[0].shape[1]):
+        J = np.zeros((*base.shape, n, 3))
+        for d, i in np.ndindex(3, len(self.columns)):
             other = [x.copy() for x in part]
             other[d][:, i] += STEPS[d]
-            J[:, :, i, d] = (self._left(other, here, p, model) - base) / STEPS[d]
+            J[:, :, self.columns[i], d] = (self._left(other, here, p, model) - base) / STEPS[d]
         steps = np.diag(SHAPE_STEP / SHAPES_FREE * self.split(self.prior)[1])
         moved = [(self._left(part, here, p, self.model(shapes + s)) - base) / s.sum() for s in steps]
         K = [self._columns(z, here, model), *(x[..., None] for x in moved), self.variations[here]]
         seen = np.isfinite(self.measured[here])
         return np.where(seen[..., None, None], J, 0.0), np.where(seen[..., None], np.concatenate(K, axis=2), 0.0)
+
+    def _its(self, z: States) -> States:
+        return [x[:, list(self.columns)] for x in z]
 
     def _columns(self, z: States, here: slice, model: Model) -> FloatArray:
         """(samples, rows, parameters), low-passed as the load cells are for this rate.
@@ -113,7 +119,7 @@ class _LoadCells:
         around = slice(max(0, here.start - REACH), min(len(z[0]), here.stop + REACH))
         t, part = self.inputs.times_s[around], [x[around] for x in z]
         fine_s, fine = between(t, part, FINE)
-        balance = build_balance(model, _motion(model, fine_s, fine), np.zeros((len(fine_s), 6)), sigma=self.ones)
+        balance = build_balance(model, _motion(self.inputs, model, fine_s, fine), np.zeros((len(fine_s), 6)), sigma=self.ones)
         Y, own = _rows(balance)[..., :-1], slice(here.start - around.start, here.stop - around.start)
         low = resample(fine_s, Y, t[own])
         return np.where(np.isfinite(low), low, Y[::FINE][own])
@@ -130,7 +136,7 @@ class _LoadCells:
     def _balance(self, z: States, here: slice, model: Model) -> Balance:
         """Of the samples `here`, unfiltered."""
         inputs = replace(self.inputs, times_s=self.inputs.times_s[here], measured=self.inputs.measured[:, here])
-        motion = _motion(model, inputs.times_s, z)
+        motion = _motion(inputs, model, inputs.times_s, z)
         return build_balance(model, motion, body_wrench(inputs, motion), sigma=self.ones)
 
     def _left(self, z: States, here: slice, p: FloatArray, model: Model) -> FloatArray:
@@ -138,10 +144,10 @@ class _LoadCells:
         return self._balance(z, here, model).combined(np.append(p, -1.0))[0].T
 
 
-def _motion(model: Model, times_s: FloatArray, z: States) -> Motion:
+def _motion(inputs: Inputs, model: Model, times_s: FloatArray, z: States) -> Motion:
     mechanism = model.mechanism
     states = np.hstack([z[0], mechanism.speeds_of(z[0], z[1])])
-    return mechanism.motion(times_s, states, mechanism.accelerations_of(*z))
+    return on_slope(mechanism.motion(times_s, states, mechanism.accelerations_of(*z)), inputs)
 
 
 def _rows(balance: Balance) -> FloatArray:
@@ -208,6 +214,7 @@ def _load_cells(fit: Fit, variations: Sequence[tuple[str, Balance]]) -> _LoadCel
         noise=np.maximum(_noise(fit), LEAST * np.nanstd(_rows(everywhere)[..., -1], axis=0) + 1e-9),
         start=np.concatenate([fit.p, [p.value for p in free], np.zeros(len(held))]),
         prior=np.concatenate([FREE * own, SHAPES_FREE * stds, held]),
+        columns=tuple(range(inputs.q.shape[1])) if inputs.smoothed is None else inputs.smoothed.columns,
     )
 
 
@@ -309,14 +316,14 @@ def _squares(fit: Fit, cells: _LoadCells, beside: _Beside) -> dict[str, float]:
     """Estimate -> variance from what is only believed: each of its rows has a standard deviation of one.
 
     To it comes that of shapes which the data do not tell, and of geometry: it is not believed beyond `DOUBTED`, nor
-    beyond as far as the data moved it. No interval is narrower than the Cramér-Rao bound.
+    beyond as far as the data moved it and are not `LIKELY` to. No interval is narrower than the Cramér-Rao bound.
     """
     solution, shaped, off = fit.solution, fit.shaped, () if fit.joint is None else fit.joint.off
     map_, theta = solution.problem.map_, solution.theta
     P, T = map_.jacobian(theta), solution.uncertainty.whiten
     known = np.array([name not in TOLD_BEFORE for name, _ in off], dtype=bool)
     believed = P @ T @ (T.T @ (P.T @ beside.believed[:, :-1].T))
-    doubts = np.maximum(DOUBTED, np.abs([by for _, by in off]))[known] * beside.slopes[:, known]
+    doubts = np.maximum(DOUBTED, np.abs([by for _, by in off]) - LIKELY)[known] * beside.slopes[:, known]
     moves, here = np.hstack([believed, doubts, P @ T]), drawn_values(map_, solution.p)
     squares = np.array([(drawn_values(map_, solution.p + m) - here) ** 2 for m in moves.T])
     others, bound = np.split(squares, [len(squares) - T.shape[1]])

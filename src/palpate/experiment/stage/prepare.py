@@ -219,6 +219,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         travel_std=travel_std,
         up=up,
         tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
+        floor_std_rad=0.0 if ground is None else ground.floor_std_rad,
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,
         closed_std=closed_std,

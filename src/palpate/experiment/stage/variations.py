@@ -75,9 +75,11 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         yield Variation("travel", inputs.with_positions(inputs.q * farther))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
-    if inputs.tilt_std_rad > 0:
-        for axis in UNIT_AXES[:2]:
+    for axis in UNIT_AXES[:2]:
+        if inputs.tilt_std_rad > 0:
             yield Variation("tilt", tilted(inputs, inputs.tilt_std_rad * axis))
+        if inputs.floor_std_rad > 0:
+            yield Variation("floor", tilted(_on_other_floor(inputs, turn := inputs.floor_std_rad * axis), turn))
 
 
 def declared(inputs: Inputs, uncertain: Mapping[str, float]) -> Iterator[Variation]:
@@ -142,11 +144,11 @@ def _late(inputs: Inputs, by: float) -> Inputs:
 
 
 def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
-    """The same with another vertical: the world turned by a rotation vector (3,), rad."""
+    """The same with another vertical: turned by a rotation vector (3,), rad."""
     mechanism = inputs.mechanism
-    if mechanism.wheel is not None and inputs.poses is not None:  # its frame is level by definition
-        poses = turned(inputs.poses, turn)
-        return replace(inputs.with_positions(mechanism.coordinates_of(poses)), poses=poses)
+    if mechanism.wheel is not None and inputs.poses is not None:
+        up = inputs.up + [turn[1], -turn[0]]  # turn x z
+        return _on_other_floor(inputs, turn) if inputs.filtering.published else replace(inputs, up=up)
     up = still_motion(inputs, np.zeros((1, inputs.q.shape[1]))).specific_acceleration[0]
     z = up / np.linalg.norm(up)
     x = np.cross(z, UNIT_AXES[int(np.argmin(np.abs(z)))])
@@ -154,6 +156,13 @@ def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     level = np.array([x, np.cross(z, x), z], dtype=float).T  # axes whose z is up, seen from the mechanism's frame
     gravity = -(level @ exp_rotation(turn) @ level.T) @ up
     return inputs.with_model(replace(inputs.model, mechanism=mechanism.with_gravity(gravity)))
+
+
+def _on_other_floor(inputs: Inputs, turn: FloatArray) -> Inputs:
+    """The same with poses turned by a rotation vector (3,), rad, in the frame of the floor; up stays as that has it."""
+    assert inputs.poses is not None
+    poses = turned(inputs.poses, turn)
+    return replace(inputs.with_positions(inputs.mechanism.coordinates_of(poses)), poses=poses)
 
 
 def _closed(inputs: Inputs, by: float) -> Inputs:
