@@ -63,14 +63,16 @@ class Run:
 
 
 def bounds(solution: Solution) -> np.ndarray:
-    """Standard deviations (estimates,) that no unbiased estimate undercuts."""
+    """Standard deviations (estimates,) that no unbiased estimate undercuts, of what is not known already."""
     map_, p, R = solution.problem.map_, solution.p, solution.problem.R[:, :-1]
+    free = map_.jacobian(solution.theta)
     steps = STEP * np.maximum(np.abs(p), 1e-3)
     moved = [
         (drawn_values(map_, p + s * e) - drawn_values(map_, p - s * e)) / (2 * s)
         for s, e in zip(steps, np.eye(len(p)), strict=True)
     ]
-    return np.asarray(np.sqrt(np.diag(np.array(moved).T @ np.linalg.inv(R.T @ R) @ np.array(moved))))
+    by_theta = np.array(moved).T @ free
+    return np.asarray(np.sqrt(np.diag(by_theta @ np.linalg.inv(free.T @ R.T @ R @ free) @ by_theta.T)))
 
 
 def _solution(path: Path, method: str) -> Solution:

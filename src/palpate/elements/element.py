@@ -141,7 +141,8 @@ class Element:
 
         Of a dry element: its level with the sign of the speed.
         """
-        sign = fn.sign(k.coordinates[self.acts_on].speed)
+        coordinate = k.coordinates[self.acts_on]
+        sign = fn.sign(coordinate.speed) if coordinate.side is None else coordinate.side
         return [level * sign for level in self.level(k, z, fn)]
 
     def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:

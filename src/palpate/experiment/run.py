@@ -25,6 +25,7 @@ from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
+from palpate.experiment.stage.slope import with_slope
 from palpate.experiment.stage.variations import (
     Variation,
     contradicted,
@@ -118,7 +119,9 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
     before = f"before that: {doubts}" if doubts else ""
     with experiment.at("segments", before, DataProblem), experiment.at("procedure", before, ProcedureProblem):
         noise, begun = prepared.noise, prepared.begun
-        return fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=free_ends, tell=tell)
+        fit = fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=free_ends, tell=tell)
+        sloping = None if config.method == "joint" else with_slope(fit)
+        return fit if sloping is None else fit_inputs(sloping, segments, plan, noise=noise, tell=tell)
 
 
 def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -> Replay | None:

@@ -445,6 +445,34 @@ def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
     return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
 
 
+def resampled_sign(x: FloatArray) -> FloatArray:
+    """The sign of x (samples,) as `resample` shows it: it changes between two samples, and rings before and after.
+
+    Between samples x is straight. NaN counts as no change.
+    """
+    sign = np.nan_to_num(np.sign(x))
+    before = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+    place = before + x[before] / (x[before] - x[before + 1])
+    distance, answer = _step()
+    reach = int(np.ceil(distance[-1]))
+    at = before[:, None] + np.arange(1 - reach, reach + 1)
+    away = at - place[:, None]
+    change = (sign[before + 1] - sign[before])[:, None] * (np.interp(away, distance, answer) - (away > 0))
+    inside = (at >= 0) & (at < len(x))
+    return np.asarray(sign + np.bincount(at[inside], change[inside], len(x)), dtype=float)
+
+
+@lru_cache(maxsize=1)
+def _step() -> tuple[FloatArray, FloatArray]:
+    """Distances from a step from 0 to 1, in samples of the lower rate, and what the low-pass of `resample` makes of it.
+
+    It is the same for all instruments that are faster.
+    """
+    weights = _kernel(float(_FINENESS), 1.0)[0]
+    answer = (np.cumsum(weights) - weights / 2) / weights.sum()
+    return (np.arange(len(weights)) - len(weights) // 2 + 1) / _FINENESS, answer
+
+
 def _evaluate(kernel: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
     """Weighted sums of the 2 reach samples around each place (in samples)."""
     taps, flat = kernel.shape[1], x.reshape(len(x), -1)

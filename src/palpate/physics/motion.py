@@ -287,6 +287,8 @@ class Coordinate:
     speed: Scalar
     acceleration: Scalar
     ratio: tuple[Scalar, ...] = (1.0,)
+    side: Scalar | None = None
+    """The sign of the speed as a recording holds it, which was low-passed; None: it changes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +316,7 @@ class Kinematics:
             return cast("FloatArray", x)[index] if isinstance(x, np.ndarray) else x
 
         coordinates = {
-            name: Coordinate(*(take(part) for part in (c.position, c.speed, c.acceleration, c.ratio)))
+            name: Coordinate(*(take(part) for part in (c.position, c.speed, c.acceleration, c.ratio, c.side)))
             for name, c in self.coordinates.items()
         }
         a, w, b = (take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot))

@@ -46,7 +46,7 @@ KNOWN_SO_WELL = {
     "hinge": "where its hinge is",
     "sensor_rotation": "how the load cell is turned",
     "zero": "the load cell's zero",
-    "tilt": "the vertical",
+    "ground": "vertical and floor",
 }
 """What a joint estimate moves, in words."""
 GUESSED_RATE = "the rate of the recording is a guess"

@@ -22,7 +22,7 @@ from palpate.identify.balance import Segment, compress_each, merge
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.motion import derivatives
-from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, without_lost
+from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, resampled_sign, without_lost
 from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_motion, signal_noise, window_samples
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
 from palpate.motion.smoothing import Smoothed
@@ -212,10 +212,9 @@ class Inputs:
     hides it."""
     up: FloatArray = field(default_factory=lambda: np.zeros(2))
     """(2,): components of up along x and y of the mechanism's frame where that is a floor and slopes."""
-    tilt_std_rad: float = 0.0
-    """How well the vertical is known, about each level axis."""
-    floor_std_rad: float = 0.0
-    """How well the normal of the floor is known, on which it rolls."""
+    ground_root: FloatArray = field(default_factory=lambda: np.zeros((4, 0)))
+    """(4, n): how the vertical and the floor on which it rolls, about x and y each, may be off together; columns of one
+    standard deviation, rad."""
     at_contact: FloatArray | None = None
     """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
     zero_error: FloatArray | None = None
@@ -569,6 +568,10 @@ def level_axes(R: FloatArray) -> FloatArray:
     return np.stack([np.cross(y, UP), y, np.broadcast_to(UP, y.shape)], axis=2)
 
 
+FASTER = 1.001
+"""Rate of a load cell over the reference's, from which it was low-passed."""
+
+
 def whole_balance(inputs: Inputs, moved: Moved) -> Balance:
     """The balance without a low-pass, of all samples that are seen: to look at, to predict with."""
     wrench, used = body_wrench(inputs, moved.motion), None
@@ -576,7 +579,18 @@ def whole_balance(inputs: Inputs, moved: Moved) -> Balance:
         used = moved.known & np.isfinite(wrench).all(axis=1)
     plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
     sigma = plain if inputs.sigma is None else inputs.sigma
-    return build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used)
+    return low_passed_friction(inputs, build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used))
+
+
+def low_passed_friction(inputs: Inputs, balance: Balance) -> Balance:
+    """With dry friction that changes its side as the load cells show it: they were low-passed for the reference."""
+    if inputs.filtering.published or rate_hz(inputs.sensors[0].wrench.times_s) < FASTER * inputs.rate_hz:
+        return balance
+    coordinates = dict(balance.kinematics.coordinates)
+    for name in {e.acts_on for e in inputs.model.elements if e.dry}:
+        c = coordinates[name]
+        coordinates[name] = replace(c, side=resampled_sign(np.asarray(c.speed, dtype=float)))
+    return replace(balance, kinematics=replace(balance.kinematics, coordinates=coordinates))
 
 
 def low_balance(inputs: Inputs, balance: Balance, used: BoolArray | None) -> Balance:

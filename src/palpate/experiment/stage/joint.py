@@ -8,7 +8,7 @@ too is again a balance that is linear in p, so it is solved and judged like any 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,9 +38,10 @@ balance's fit) may move.
 """
 TOLD_BEFORE = ("clock", "drift", "compensation")
 """Variations that these very data told; the others are known from elsewhere."""
-DOUBTED, LIKELY = 0.3, 2.0
+DOUBTED: Mapping[str, float] = {"ground": 0.1, "zero": 0.1}
+LIKELY = 2.0
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
-real object keeps to. Farther than so many standard deviations it is not off: something else takes its place."""
+real object keeps to: 0.3, less where weight tells it. Farther than so many standard deviations it is not off: something else takes its place."""
 TURN = 3
 """Samples that count as resting where it only turns round."""
 FINE, REACH = 10, 40
@@ -323,7 +324,8 @@ def _squares(fit: Fit, cells: _LoadCells, beside: _Beside) -> dict[str, float]:
     P, T = map_.jacobian(theta), solution.uncertainty.whiten
     known = np.array([name not in TOLD_BEFORE for name, _ in off], dtype=bool)
     believed = P @ T @ (T.T @ (P.T @ beside.believed[:, :-1].T))
-    doubts = np.maximum(DOUBTED, np.abs([by for _, by in off]) - LIKELY)[known] * beside.slopes[:, known]
+    least = [DOUBTED.get(name, 0.3) for name, _ in off]
+    doubts = np.maximum(least, np.abs([by for _, by in off]) - LIKELY)[known] * beside.slopes[:, known]
     moves, here = np.hstack([believed, doubts, P @ T]), drawn_values(map_, solution.p)
     squares = np.array([(drawn_values(map_, solution.p + m) - here) ** 2 for m in moves.T])
     others, bound = np.split(squares, [len(squares) - T.shape[1]])

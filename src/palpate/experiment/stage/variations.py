@@ -75,11 +75,8 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         yield Variation("travel", inputs.with_positions(inputs.q * farther))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
-    for axis in UNIT_AXES[:2]:
-        if inputs.tilt_std_rad > 0:
-            yield Variation("tilt", tilted(inputs, inputs.tilt_std_rad * axis))
-        if inputs.floor_std_rad > 0:
-            yield Variation("floor", tilted(_on_other_floor(inputs, turn := inputs.floor_std_rad * axis), turn))
+    for turn in inputs.ground_root.T:
+        yield Variation("ground", on_ground(inputs, turn))
 
 
 def declared(inputs: Inputs, uncertain: Mapping[str, float]) -> Iterator[Variation]:
@@ -148,7 +145,7 @@ def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     mechanism = inputs.mechanism
     if mechanism.wheel is not None and inputs.poses is not None:
         up = inputs.up + [turn[1], -turn[0]]  # turn x z
-        return _on_other_floor(inputs, turn) if inputs.filtering.published else replace(inputs, up=up)
+        return _turned_poses(inputs, turn) if inputs.filtering.published else replace(inputs, up=up)
     up = still_motion(inputs, np.zeros((1, inputs.q.shape[1]))).specific_acceleration[0]
     z = up / np.linalg.norm(up)
     x = np.cross(z, UNIT_AXES[int(np.argmin(np.abs(z)))])
@@ -158,8 +155,14 @@ def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     return inputs.with_model(replace(inputs.model, mechanism=mechanism.with_gravity(gravity)))
 
 
-def _on_other_floor(inputs: Inputs, turn: FloatArray) -> Inputs:
-    """The same with poses turned by a rotation vector (3,), rad, in the frame of the floor; up stays as that has it."""
+def on_ground(inputs: Inputs, turn: FloatArray) -> Inputs:
+    """The same with another vertical, and rolling on another floor: turned about x and y each, (4,) rad."""
+    tilt, floor = np.append(turn[:2], 0.0), np.append(turn[2:], 0.0)
+    return tilted(_turned_poses(inputs, floor) if floor.any() else inputs, tilt + floor)
+
+
+def _turned_poses(inputs: Inputs, turn: FloatArray) -> Inputs:
+    """The same seen from a frame in which all is turned by a rotation vector (3,), rad; up stays as it has it."""
     assert inputs.poses is not None
     poses = turned(inputs.poses, turn)
     return replace(inputs.with_positions(inputs.mechanism.coordinates_of(poses)), poses=poses)
