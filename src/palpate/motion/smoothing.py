@@ -58,6 +58,8 @@ class Smoothed:
     """(samples, n); NaN where cameras or IMU did not see it."""
     noise: CoordinateMotion
     """What noise of the instruments, drawn once, makes of it: spectra and standard deviations follow from it."""
+    swayed: tuple[CoordinateMotion, ...]
+    """What their constants make of it, each time off as they may be: zeros, gains and place of the IMU."""
     unexplained: FloatArray
     """(2,): share of what accelerometer and gyroscope show that the motion of the body leaves, their noise apart."""
     disagree: float
@@ -78,15 +80,20 @@ class Smoothed:
 
     def of(self, columns: Sequence[int]) -> Smoothed:
         """Some of the coordinates; `trajectory` and `path` keep all."""
-        kept = [
+        motion, noise, *swayed = (
             CoordinateMotion(m.times_s, *(x[:, list(columns)] for x in (m.position, m.speed, m.acceleration)))
-            for m in (self.motion, self.noise)
-        ]
-        return replace(self, motion=kept[0], noise=kept[1], columns=tuple(columns))
+            for m in (self.motion, self.noise, *self.swayed)
+        )
+        return replace(self, motion=motion, noise=noise, swayed=tuple(swayed), columns=tuple(columns))
 
     def noisier(self) -> Smoothed:
         """The same with the noise once more."""
         return replace(self, motion=_sum(self.motion, self.noise))
+
+    def sways(self) -> list[Smoothed]:
+        """The same with the IMU's constants off, so that squares of what follows add up to its variance."""
+        share = len(self.swayed) ** -0.5
+        return [replace(self, motion=_sum(self.motion, m, share)) for m in self.swayed]
 
     def speed_noise(self, still: Interval | None) -> FloatArray:
         """(n,): standard deviation of the speeds, rad/s and m/s; at least what they show where nothing moves."""
@@ -112,9 +119,9 @@ class Smoothed:
         return replace(self, motion=_sum(self.motion, change))
 
 
-def _sum(a: CoordinateMotion, b: CoordinateMotion) -> CoordinateMotion:
+def _sum(a: CoordinateMotion, b: CoordinateMotion, share: float = 1.0) -> CoordinateMotion:
     pairs = ((a.position, b.position), (a.speed, b.speed), (a.acceleration, b.acceleration))
-    return CoordinateMotion(a.times_s, *(x + y for x, y in pairs))
+    return CoordinateMotion(a.times_s, *(x + share * y for x, y in pairs))
 
 
 def smooth(
@@ -156,9 +163,9 @@ def smooth(
         if again == 0:
             raise DataProblem("smoothing", f"the IMU's clock seems to be off by more than {1e3 * abs(p[-2]):.1f} ms")
         return smooth(times_s, q, imu_s + p[-2], imu, T_body_imu, felt, clock, again=again - 1)
-    path, drawn = (
+    path, drawn, *swayed = (
         CoordinateMotion(times_s, *(np.where(both[:, None], x, np.nan) for x in states))
-        for states in (z, trajectory.states(solved.drawn))
+        for states in (z, *map(trajectory.states, (solved.drawn, *np.moveaxis(solved.swayed, 2, 0))))
     )
     n, left = q.shape[1], (y - seen_by.shown(z, p))[both]
     slow = window_samples(_SLOW_S, rate, 1)  # of a hand; vibration and knocks are no contradiction
@@ -169,7 +176,7 @@ def smooth(
     scale = rms(turning @ shown.T) / rms(turning) if rms(turning) > 0 else 1.0
     disagree = float((solved.sigma[:n] / of_q).max())
     columns = tuple(range(q.shape[1]))
-    return Smoothed(path, drawn, unexplained, disagree, scale, trajectory, solved, columns)
+    return Smoothed(path, drawn, tuple(swayed), unexplained, disagree, scale, trajectory, solved, columns)
 
 
 def fuse(

@@ -35,6 +35,8 @@ _FAR = 3.0
 """Standard deviations from which a sample of channels alike counts less the farther the worst of them is off, by their
 ratio squared as with Cauchy's errors (Holland & Welsch 1977): a knock is no motion, whichever axis would explain it."""
 _START_S = 0.21
+_DRAWS = 6
+"""Of constants that are off: the variance of what follows is known to a factor of 1.6."""
 _FOURTH, _ROUGH = (1.0, -4.0, 6.0, -4.0, 1.0), 1 / 16
 """Fourth differences and how much they count: 16 times a measured coordinate at half the rate, 1e-4 of it at a tenth.
 """
@@ -90,6 +92,8 @@ class Path:
     """Of all instruments, one after the other."""
     drawn: FloatArray
     """Coefficients of what noise of the instruments, drawn once, makes of the motion."""
+    swayed: FloatArray
+    """(samples + 4, n, draws): of what constants of the instruments make of it that are off as they may be."""
     sigma: FloatArray
     """(n + channels,): the noise that residuals show."""
     counts: FloatArray
@@ -187,10 +191,10 @@ class Trajectory:
             drawn = unit * sigma
             sides = np.stack([np.where(seen, left, 0.0), drawn], axis=2)
             self._fill(normal, c, p, sides, counts / sigma, sigma[:n])
-            steps, constants, stds = normal.solve((start - p) / self.prior, self.prior)
+            steps, constants, stds, swayed = normal.solve((start - p) / self.prior, self.prior)
             c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
             if until(p):
-                return Path(c, p, noise, sigma, counts)
+                return Path(c, p, noise, swayed, sigma, counts)
             # noise by what residuals leave over what a draw of known size leaves (Girard 1989; Helmert's components)
             now = self.shown(self.states(c), p)
             drawn -= self.shown(self.states(c + noise), p + constants[:, 1]) - now
@@ -204,7 +208,7 @@ class Trajectory:
             bends, rough = (rms(self.states(x)[2][known]) for x in (steps[..., 0], noise))
             settled = for_constants and bool((np.abs(constants[:, 0]) < _SETTLED * stds).all())
             if (settled or bends < _SMALL * rough) and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
-                return Path(c, p, noise, sigma, counts)
+                return Path(c, p, noise, swayed, sigma, counts)
         raise DataProblem("smoothing", "no motion of the object explains all that was recorded of it")
 
     def eliminated(self, path: Path, kept: slice) -> tuple[FloatArray, FloatArray]:
@@ -248,7 +252,7 @@ class Trajectory:
             bridged[:, i] = np.interp(t, t[seen[:, i]], x[seen[:, i]])
         c = savitzky_golay(bridged, window_samples(_START_S, rate_hz(t), 3), 3)
         c = np.pad(c, ((2, 2), (0, 0)), mode="edge")
-        return Path(c, start, np.zeros_like(c), least, seen.astype(float))
+        return Path(c, start, np.zeros_like(c), np.zeros((*c.shape, 0)), least, seen.astype(float))
 
 
 def between(times_s: FloatArray, z: States, parts: int) -> tuple[FloatArray, list[FloatArray]]:
@@ -336,20 +340,24 @@ class _Normal:
         factor.forward(half)
         return factor, half
 
-    def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
 
-        Then the constants' standard deviations. pull: (constants,) to what they are believed to be before, in standard
-        deviations `prior`.
+        Then the constants' standard deviations, and coefficients (samples + 4, n, draws) that follow constants drawn
+        from their covariance by random signs (Hutchinson 1990). pull: (constants,) to what they are believed to be
+        before, in standard deviations `prior`.
         """
         factor, half = self.eliminated()
         inner = self.corner - half[:, 2:].T @ half
         inner[:, 0] += pull / prior
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
         constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
-        steps = half[:, :2] - half[:, 2:] @ constants
-        factor.backward(steps)
-        return steps[: self.size].reshape(-1, self.n, 2), constants, stds
+        signs = np.random.default_rng(1).choice([-1.0, 1.0], (len(constants), _DRAWS))
+        moves = -half[:, 2:] @ np.hstack([constants, np.linalg.cholesky(covariance) @ signs])
+        moves[:, :2] += half[:, :2]
+        factor.backward(moves)
+        steps, swayed = np.split(moves[: self.size].reshape(-1, self.n, 2 + _DRAWS), [2], axis=2)
+        return steps, constants, stds, swayed
 
 
 class _Factor:

@@ -162,7 +162,7 @@ def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
 
     besides: whatever else was estimated along with the parameters.
     """
-    inputs, variations = fit.inputs, (*estimated(fit.inputs), *besides)
+    inputs, variations = fit.inputs, (*(v for v in estimated(fit.inputs) if v.name != "motion"), *besides)
     untried: dict[str, str] = {}
     variations = [(v.name, moved) for v in variations if (moved := _balance_with(fit, v, untried)) is not None]
     cells, smoothed = _load_cells(fit, variations), inputs.smoothed

@@ -75,6 +75,8 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         yield Variation("travel", inputs.with_positions(inputs.q * farther))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
+    for other in () if inputs.smoothed is None else inputs.smoothed.sways():
+        yield Variation("motion", replace(inputs, smoothed=other))
     for turn in inputs.ground_root.T:
         yield Variation("ground", on_ground(inputs, turn))
 
