@@ -1,4 +1,5 @@
-"""How near to what the instruments allow: standard deviations of both methods beside the Cramér-Rao bound.
+"""How near to what the instruments allow: standard deviations by markers alone, with the IMU, and jointly, beside the
+Cramér-Rao bound.
 
 The bound is the inverse of what is left of the information about the parameters once motion, clocks, zeros, geometry
 and zones of the same recording are estimated too, with the noise that the instruments show.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,6 +26,7 @@ from palpate.identify.solution import drawn_values
 from palpate.twin.door import Session, door_twin, write_door_twin
 from studies.running import map_seeds
 from tests.oracles import doors_of_other_make as doors
+from tests.oracles import wheelbarrows_of_other_make as barrows
 
 TITLE = "Information: how near to the Cramér-Rao bound"
 STEP = 1e-6
@@ -41,12 +44,20 @@ def twin(folder: Path, seed: int) -> Written:
 OBJECTS: dict[str, Callable[[Path, int], Written]] = {
     "door with IMU": twin,
     "door of other make, no IMU": doors.write,
+    "wheelbarrow of other make with IMU": partial(barrows.write, imu=True),
+    "wheelbarrow of other make, no IMU": barrows.write,
 }
+METHODS = {
+    "markers alone": "method: balance\nderivatives: {method: local}\n",
+    "balance": "method: balance\n",
+    "joint": "method: joint\n",
+}
+"""In the words of the table -> keys of the experiment file."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """One number of one object, by the balance and jointly."""
+    """One number of one object, by each of `METHODS`."""
 
     name: str
     std: tuple[float, ...]
@@ -77,8 +88,8 @@ def bounds(solution: Solution) -> np.ndarray:
 
 def _solution(path: Path, method: str) -> Solution:
     """As `identify` has it before what the model lacks is added: geometry is known as well as the method says."""
-    other = path.with_name(f"{method}.yaml")
-    other.write_text(f"{path.read_text()}\nmethod: {method}\n")
+    other = path.with_name("method.yaml")
+    other.write_text(f"{path.read_text()}\n{METHODS[method]}")
     experiment = read_experiment(other)
     fit = fit_prepared(experiment, prepare_experiment(experiment))
     return (joint(fit) if method == "joint" else with_estimated(fit)).solution
@@ -86,13 +97,13 @@ def _solution(path: Path, method: str) -> Solution:
 
 def _numbers(path: Path, truth: dict[str, float]) -> list[Number] | None:
     try:
-        methods = _solution(path, "balance"), _solution(path, "joint")
+        solutions = [_solution(path, method) for method in METHODS]
     except PalpateError:
         return None
     numbers: list[Number] = []
-    for name, bound in zip((e.name for e in methods[1].estimates), bounds(methods[1]).tolist(), strict=True):
-        intervals = [ci95 for solution in methods if (ci95 := solution[name].ci95) is not None]
-        if name in truth and len(intervals) == len(methods):
+    for name, bound in zip((e.name for e in solutions[-1].estimates), bounds(solutions[-1]).tolist(), strict=True):
+        intervals = [ci95 for solution in solutions if (ci95 := solution[name].ci95) is not None]
+        if name in truth and bound > 0 and len(intervals) == len(solutions):
             stds = tuple((high - low) / 2 / 1.96 / bound for low, high in intervals)
             numbers.append(Number(name, stds, tuple(low <= truth[name] <= high for low, high in intervals)))
     return numbers
@@ -111,18 +122,24 @@ def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
 
 
 def table(runs: Sequence[Run]) -> str:
+    methods = [*METHODS]
     lines = [
-        "Standard deviations of a total interval over the bound, median and largest; and how often it holds the truth.",
+        "Standard deviations of a total interval over the bound, median (largest); and how often it holds the truth.",
+        "Without an IMU markers alone and the balance are one.",
         "",
-        "| object | number | balance | joint | inside, balance | inside, joint |",
-        "|---|---|---|---|---|---|",
+        f"| object | number | {' | '.join(methods)} | {' | '.join(f'inside, {m}' for m in methods)} |",
+        "|" + "---|" * (2 + 2 * len(methods)),
     ]
     for name in OBJECTS:
         known = [o for r in runs if (o := r.objects[name]) is not None]
         for number in dict.fromkeys(x.name for o in known for x in o):
             xs = [x for o in known for x in o if x.name == number]
-            ratios = [f"{np.median([x.std[i] for x in xs]):.1f}, {max(x.std[i] for x in xs):.1f}" for i in (0, 1)]
-            inside = [f"{sum(x.inside[i] for x in xs)} of {len(xs)}" for i in (0, 1)]
+            each = range(len(methods))
+            ratios = [f"{np.median([x.std[i] for x in xs]):.1f} ({max(x.std[i] for x in xs):.1f})" for i in each]
+            inside = [f"{sum(x.inside[i] for x in xs)} of {len(xs)}" for i in each]
             lines.append(f"| {name} | {number} | {' | '.join([*ratios, *inside])} |")
+        every = [x.inside for o in known for x in o]
+        shares = [f"{100 * np.mean([x[i] for x in every]):.1f} %" for i in range(len(methods))] if every else []
+        lines.append(f"| {name} | all |{' |' * len(methods)} {' | '.join(shares)} |")
     lost = sum(o is None for r in runs for o in r.objects.values())
     return "\n".join([*lines, "", f"{len(runs)} seeds, {lost} recordings refused."])

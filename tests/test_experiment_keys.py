@@ -82,7 +82,6 @@ EFFECTLESS: list[tuple[str, str, str]] = [
     (DOOR, "derivatives: {window: 0.3 s}", "or set that window: filtering: {window: 0.2 s}"),
     (DOOR, "  feet: [A]", "markers.feet: this key is only for objects that roll"),
     (BARROW, "  hinge: {}", "markers.hinge: this key is only for objects on a hinge"),
-    (BARROW, "method: joint", "method: this key is only for objects on a hinge or a slide"),
     (BARROW, "procedure: two-step", "procedure: this key is only for objects on a hinge or a slide"),
     (BARROW, "stops: [0 deg, 9 deg]", "stops: this key is only for objects on a hinge or a slide"),
     (BARROW, "uncertain: {links: 1 mm}", "uncertain.links: this key is only for objects with a linkage"),

@@ -10,29 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, make_interp_spline
+from scipy.interpolate import BSpline
 
 from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.motion.trajectory import Path as Path_
-from palpate.motion.trajectory import States, Trajectory, between
+from palpate.motion.trajectory import States, Trajectory
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
+from tests.oracles import wheelbarrows_of_other_make as barrows
 
 pytestmark = pytest.mark.usefixtures("coarse_replay")
 
 Array = NDArray[np.float64]
 Written = Callable[..., tuple[Path, dict[str, float]]]
-
-
-def test_between_samples_the_motion_is_the_same_spline() -> None:
-    t = np.arange(60) / 50
-    spline = make_interp_spline(t, np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0), k=5)
-    fine_s, fine = between(t, [spline(t, nu=d) for d in range(3)], 7)
-    inside = (fine_s > t[5]) & (fine_s < t[-6])  # farther out SciPy has no knots at some samples
-    for d, x in enumerate(fine):
-        expected = spline(fine_s, nu=d)
-        assert x[inside] == pytest.approx(expected[inside], abs=1e-9 * float(np.abs(expected).max()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +114,15 @@ def test_a_table_of_angle_and_torque_is_enough(tmp_path: Path) -> None:
     result, truth = identified(gates.write, tmp_path, 1, "joint")
     assert result.passed
     assert len(halves(result, truth)) == 5
+
+
+def test_a_wheelbarrow_on_a_floor_that_slopes(tmp_path: Path) -> None:
+    """Without an IMU the load cells are an accelerometer, and the weight tells how the floor slopes."""
+    (apart, truth), (joint, _) = (identified(barrows.write, tmp_path, 2, method) for method in ("balance", "joint"))
+    assert joint.passed
+    before, after = halves(apart, truth), halves(joint, truth)
+    for name in ("c_z", "Ixx", "Iyy", "b_v", "b_c", "b_psi"):
+        assert after[name] < 0.5 * before[name]
 
 
 def test_links_a_millimetre_off_do_not_pass(tmp_path: Path) -> None:

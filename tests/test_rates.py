@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.motion.clock import clock_map, resample
+from palpate.motion.clock import clock_map, resample, resampled_sign
 
 Array = NDArray[np.float64]
 TIMES = np.arange(4000) / 1000.0
@@ -85,3 +85,19 @@ def test_what_has_no_even_clock_is_refused() -> None:
         resample(TIMES[:1], np.zeros(1), TIMES)
     with pytest.raises(PalpateError, match="single time"):
         resample(TIMES, TIMES, np.array([1.0]))
+
+
+def test_a_sign_rings_as_a_recording_of_it_does() -> None:
+    """Dry friction in a fast load cell, resampled for cameras at 100 Hz, whatever the place between samples."""
+    fine_s, t = np.arange(0, 6, 1e-3 / 32), np.arange(0, 6, 0.01)
+    speed = np.interp(fine_s, [0.0, 0.8004, 2.1, 2.9, 3.3, 6.0], [1.0, -0.6, 1.3, -0.2, 0.9, -1.0])
+    shown = resample(fine_s, np.sign(speed), t)
+    at = np.searchsorted(fine_s, t - 1e-9)
+    inside = np.isfinite(shown)
+    assert np.abs(np.sign(speed[at]) - shown)[inside].max() > 0.2  # it does ring
+    assert np.abs(resampled_sign(speed[at]) - shown)[inside].max() < 0.005
+
+
+def test_where_nothing_changes_a_sign_is_a_sign() -> None:
+    x = np.array([1.0, 2.0, np.nan, 0.5, 0.0, 0.3])
+    assert resampled_sign(x).tolist() == [1.0, 1.0, 0.0, 1.0, 0.0, 1.0]

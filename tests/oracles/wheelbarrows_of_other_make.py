@@ -109,6 +109,8 @@ class Run:
     total: Array
     """(samples, 6) that both hands together must give, about the contact in level axes; of its forces only the one
     ahead counts."""
+    slope: Array
+    """(2,): components of up along the floor."""
     reads: Array = field(default_factory=lambda: np.array([np.eye(6)] * 2))
     """(2, 6, 6): what the load cells show of a wrench."""
     noise: Array = field(default_factory=lambda: np.zeros((2, 1, 6)))
@@ -152,6 +154,11 @@ def simulate(seed: int, *effects: Effect) -> tuple[Run, Array, Array]:
     at = slice(None, None, STORED)
     markers = points @ run.R[at].transpose(0, 2, 1) + run.place[at, None]
     return run, markers + rng.normal(0, NOISE["marker"], markers.shape), cells
+
+
+def slope_of(seed: int) -> Array:
+    """(2,): components of up along the floor."""
+    return simulate(seed)[0].slope
 
 
 def imu_signals(run: Run, seed: int) -> Array:
@@ -303,13 +310,13 @@ def wheeled(rng: np.random.Generator, barrow: Barrow) -> Run:
     velocity = np.stack([ahead * cos - aside * sin, ahead * sin + aside * cos, np.zeros(len(t))], axis=1)
     course = make_interp_spline(t, velocity, k=7)
     place = course.antiderivative()(t) + np.array([*rng.uniform(-0.3, 0.3, 2), barrow.radius])
-    slope = np.radians(rng.uniform(-0.12, 0.12, 2))  # of the floor
+    slope = np.radians(rng.uniform(-0.12, 0.12, 2))
     felt = np.einsum("nji,nj->ni", R, course(t, 1) + GRAVITY * np.array([*slope, 1.0]))
     turn = make_interp_spline(t, heading, k=7)(t, 1)
     spin = ahead / (barrow.radius * np.cos(camber)) + turn * np.sin(camber)
     bearing = spin - omega[:, 2]
     run = Run(barrow, rng, t, R, heading, camber, place, felt, omega, omega_dot, ahead, spin, bearing,
-              np.zeros((len(t), 6)), radius=barrow.radius)  # fmt: skip
+              np.zeros((len(t), 6)), slope, radius=barrow.radius)  # fmt: skip
     run = _given(run, barrow.body.wrench(felt, omega, omega_dot))
     resistance = barrow.b_v * spin + barrow.b_c * _sign(rng, t, spin)
     run = _braked(run, resistance)

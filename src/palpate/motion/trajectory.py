@@ -255,27 +255,6 @@ class Trajectory:
         return Path(c, start, np.zeros_like(c), np.zeros((*c.shape, 0)), least, seen.astype(float))
 
 
-def between(times_s: FloatArray, z: States, parts: int) -> tuple[FloatArray, list[FloatArray]]:
-    """Times and states at so many instants a sample: between knots a quintic follows from the states at both."""
-    step = 1 / rate_hz(times_s)
-    units = step ** np.arange(3)
-    ends = np.stack([x[a : len(x) - 1 + a] * s for a in (0, 1) for x, s in zip(z, units, strict=True)])
-    coefficients = np.linalg.inv(np.concatenate([*_powers(np.array([0.0, 1.0]))]))
-    fine: list[FloatArray] = []
-    for basis, unit, last in zip(_powers(np.arange(parts) / parts).swapaxes(0, 1), units, z, strict=True):
-        inner = np.einsum("ue,eNi->Nui", basis @ coefficients, ends) / unit
-        fine.append(np.concatenate([inner.reshape(-1, last.shape[1]), last[-1:]]))
-    return times_s[0] + step / parts * np.arange(len(fine[0])), fine
-
-
-def _powers(u: FloatArray) -> FloatArray:
-    """(instants, 3, 6): u^0 ... u^5 with their first and second derivatives."""
-    k = np.arange(6)
-    lower = np.maximum(k - np.arange(3)[:, None], 0)
-    factors = np.stack([np.ones(6), k, k * (k - 1)])
-    return np.asarray(factors * u[:, None, None] ** lower, dtype=float)
-
-
 class _Normal:
     """Normal equations of the coefficients, of which only neighbours meet, bordered by constants."""
 

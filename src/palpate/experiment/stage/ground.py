@@ -83,6 +83,11 @@ class Ground:
     """Where feet touch the ground, m in the object's frame, left first; none where it never stands."""
     findings: tuple[Finding, ...]
 
+    @property
+    def root(self) -> FloatArray:
+        """(4, 4): of the covariance of vertical and normal, about x and y each, rad."""
+        return np.diag(np.repeat([self.tilt_std_rad, self.floor_std_rad], 2))
+
 
 def ground_of(
     captured: CapturedMotion, mechanism: Mechanism, segments: Mapping[str, Sequence[Segment]], static: Segment | None

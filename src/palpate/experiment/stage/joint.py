@@ -15,7 +15,15 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, Joint, solve_with, widened
-from palpate.experiment.stage.inputs import RINGS, Inputs, body_wrench, on_slope, position_noise, zeros_of
+from palpate.experiment.stage.inputs import (
+    RINGS,
+    Inputs,
+    body_wrench,
+    low_passed_friction,
+    on_slope,
+    position_noise,
+    zeros_of,
+)
 from palpate.experiment.stage.lack import white_noise
 from palpate.experiment.stage.variations import Variation, estimated, with_estimated
 from palpate.identify import Compressed, build_balance
@@ -23,8 +31,7 @@ from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance
 from palpate.identify.shapes import Profile, Shaped, with_shapes
 from palpate.identify.solution import drawn_values
 from palpate.model import Model
-from palpate.motion.clock import resample
-from palpate.motion.trajectory import Instrument, Path, States, Trajectory, between
+from palpate.motion.trajectory import Instrument, Path, States, Trajectory
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, symmetric_inverse, triangular
 from palpate.physics.motion import Motion
 
@@ -41,13 +48,12 @@ TOLD_BEFORE = ("clock", "drift", "compensation")
 DOUBTED: Mapping[str, float] = {"ground": 0.1, "zero": 0.1}
 LIKELY = 2.0
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
-real object keeps to: 0.3, less where weight tells it. Farther than so many standard deviations it is not off: something else takes its place."""
+real object keeps to: 0.3, less where weight tells it. Farther than so many standard deviations it is not off: something
+else takes its place."""
 TURN = 3
 """Samples that count as resting where it only turns round."""
-FINE, REACH = 10, 40
-"""Instants a sample at which columns are computed before they are low-passed, and samples that a low-pass may reach."""
-FASTER = 1.001
-"""Rate of a load cell over the reference's, from which it was low-passed."""
+REACH = 40
+"""Samples that a low-pass may reach."""
 LEAST = 1e-4
 """Noise of a row, at least, over what it shows."""
 
@@ -115,15 +121,9 @@ class _LoadCells:
 
         Friction changes its side in no time; what is left of such a step below half the rate rings before and after.
         """
-        if rate_hz(self.inputs.sensors[0].wrench.times_s) < FASTER * self.inputs.rate_hz:  # as sampled: no low-pass
-            return _rows(self._balance([x[here] for x in z], here, model))[..., :-1]
         around = slice(max(0, here.start - REACH), min(len(z[0]), here.stop + REACH))
-        t, part = self.inputs.times_s[around], [x[around] for x in z]
-        fine_s, fine = between(t, part, FINE)
-        balance = build_balance(model, _motion(self.inputs, model, fine_s, fine), np.zeros((len(fine_s), 6)), sigma=self.ones)
-        Y, own = _rows(balance)[..., :-1], slice(here.start - around.start, here.stop - around.start)
-        low = resample(fine_s, Y, t[own])
-        return np.where(np.isfinite(low), low, Y[::FINE][own])
+        balance = low_passed_friction(self.inputs, self._balance([x[around] for x in z], around, model))
+        return _rows(balance)[here.start - around.start :, :, :-1][: here.stop - here.start]
 
     def _measured(self, z: States, here: slice, model: Model) -> FloatArray:
         """(samples, rows)."""
@@ -137,7 +137,7 @@ class _LoadCells:
     def _balance(self, z: States, here: slice, model: Model) -> Balance:
         """Of the samples `here`, unfiltered."""
         inputs = replace(self.inputs, times_s=self.inputs.times_s[here], measured=self.inputs.measured[:, here])
-        motion = _motion(inputs, model, inputs.times_s, z)
+        motion = _motion(inputs, model, z)
         return build_balance(model, motion, body_wrench(inputs, motion), sigma=self.ones)
 
     def _left(self, z: States, here: slice, p: FloatArray, model: Model) -> FloatArray:
@@ -145,10 +145,10 @@ class _LoadCells:
         return self._balance(z, here, model).combined(np.append(p, -1.0))[0].T
 
 
-def _motion(inputs: Inputs, model: Model, times_s: FloatArray, z: States) -> Motion:
+def _motion(inputs: Inputs, model: Model, z: States) -> Motion:
     mechanism = model.mechanism
     states = np.hstack([z[0], mechanism.speeds_of(z[0], z[1])])
-    return on_slope(mechanism.motion(times_s, states, mechanism.accelerations_of(*z)), inputs)
+    return on_slope(mechanism.motion(inputs.times_s, states, mechanism.accelerations_of(*z)), inputs)
 
 
 def _rows(balance: Balance) -> FloatArray:

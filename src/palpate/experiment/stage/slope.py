@@ -21,11 +21,12 @@ RIDGE = 1e-12
 def with_slope(fit: Fit) -> Inputs | None:
     """The fit's inputs with vertical and floor where its residuals want them, held by how well both were known.
 
-    One step of Gauss-Newton along with the parameters; None where nothing rolls. Residuals of a second count as one
-    (Liang & Zeger 1986), so noise that is not white does not make it surer.
+    One step of Gauss-Newton along with the parameters. It is believed as far as residuals scatter from second to second
+    (Liang & Zeger 1986), so noise that is not white does not make it surer. None where nothing rolls, or where no IMU
+    told its motion: noise of accelerations in the columns would bend the floor.
     """
     inputs, root = fit.inputs, fit.inputs.ground_root
-    if not root.any() or inputs.poses is None or inputs.filtering.published:
+    if not root.any() or inputs.smoothed is None:
         return None
     at = fit.prediction.at[fit.prediction.inside(fit.plan.segments)]
     v, level = np.append(fit.p, -1.0), np.maximum(fit.level, 1e-9)
@@ -33,18 +34,20 @@ def with_slope(fit: Fit) -> Inputs | None:
     moved = [replace(fit.with_inputs(on_ground(inputs, turn))[1], used=None).combined(v)[0] for turn in root.T]
     by_turn = np.array([(x - left)[:, at] for x in moved]).transpose(2, 1, 0)
     by_theta = fit.rows()[..., :-1] @ fit.solution.problem.map_.jacobian(fit.solution.theta)
-    A = np.concatenate([by_theta, by_turn], axis=2) / level[:, None]
-    left = (left[:, at].T / level)[..., None]
-    seen = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(left).all(axis=(1, 2))
-    A, scores = A[seen], (A * left)[seen].sum(axis=1)
+    columns = np.concatenate([by_theta, by_turn], axis=2) / level[:, None]
+    left = left[:, at].T / level
+    seen = np.isfinite(columns).all(axis=(1, 2)) & np.isfinite(left).all(axis=1)
+    A, left = columns[seen], left[seen]
+    H, own = np.einsum("nri,nrj->ij", A, A), slice(-len(root.T), None)
+    inverse = symmetric_inverse(H + RIDGE * np.diag(np.diag(H)))
+    told = -inverse @ np.einsum("nri,nr->i", A, left)
+    scores = np.einsum("nri,nr->ni", A, left + A @ told)
     of_piece = (inputs.times_s[at][seen] // ALIKE_S).astype(int)
     pieces = np.array([scores[of_piece == k].sum(axis=0) for k in np.unique(of_piece)])
-    H = np.einsum("nri,nrj->ij", A, A)
-    inverse = symmetric_inverse(H + RIDGE * np.diag(np.diag(H)))
-    covariance = inverse @ (pieces.T @ pieces) @ inverse * len(pieces) / max(len(pieces) - A.shape[2], 1)
-    told, own = -(inverse @ pieces.sum(axis=0))[-len(root.T) :], slice(-len(root.T), None)
-    information = symmetric_inverse(covariance[own, own])
-    after = symmetric_inverse(information + np.eye(len(told)))
-    moved_by = root @ (after @ (information @ told))
-    sure = np.linalg.cholesky(after + DOUBTED**2 * np.eye(len(told)))
+    white, scattered = (x[own, own] for x in (inverse, inverse @ (pieces.T @ pieces) @ inverse))
+    alike = max(1.0, float(np.max(np.diag(scattered) / np.diag(white))))
+    information = symmetric_inverse(white) / alike
+    after = symmetric_inverse(information + np.eye(len(root.T)))
+    moved_by = root @ (after @ (information @ told[own]))
+    sure = np.linalg.cholesky(after + DOUBTED**2 * np.eye(len(root.T)))
     return replace(on_ground(inputs, moved_by), ground_root=root @ sure)
