@@ -131,7 +131,7 @@ def test_the_wheels_own_inertia_is_found_and_missed_where_it_is_left_out(fit: Fi
 def test_friction_in_the_bearing_is_told_from_that_on_the_ground(fit: Fit) -> None:
     nothing = fit.solution["b_b"]  # there is none in the twin
     assert nothing.ci95 is not None
-    assert nothing.ci95[1] < 0.06
+    assert nothing.ci95[1] < 0.07  # floor and vertical may be off apart from each other
     speed = np.nan_to_num(np.asarray(fit.balance.kinematics.coordinates["bearing"].speed))
     added = _solved(fit, _pushed(fit, _rows_of(fit, "bearing", 0.3 * speed)))
     assert added["b_b"].value - fit.solution["b_b"].value == pytest.approx(0.3, abs=0.01)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,8 +30,20 @@ def test_the_weight_tells_how_a_floor_slopes(tmp_path: Path) -> None:
     assert fit.level[3] < plain.level[3]
 
 
-@pytest.mark.parametrize("write", [barrows.write, gates.write])
-def test_without_a_floor_or_an_imu_it_is_not_asked(tmp_path: Path, write: Any) -> None:
-    path, _ = write(tmp_path, 1)
+def test_without_an_imu_the_floor_stays_where_markers_saw_it(tmp_path: Path) -> None:
+    slope = barrows.slope_of(1)
+    path, _ = barrows.write(tmp_path, 1)
+    experiment = read_experiment(path)
+    prepared = prepare_experiment(experiment)
+    level, fit = prepared.inputs, fit_prepared(experiment, prepared)
+    assert np.abs(level.up - slope).max() > 5e-4  # nothing but the floor told it before
+    (of_x, of_y, *floor), (*_, of_floor) = (np.linalg.norm(x.ground_root, axis=1) for x in (fit.inputs, level))
+    assert floor == pytest.approx([of_floor] * 2)
+    assert (np.abs(fit.inputs.up - slope) < 2 * np.array([of_y, of_x])).all()
+    assert max(of_x, of_y) < 4e-4
+
+
+def test_a_gate_has_no_floor(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 1)
     experiment = read_experiment(path)
     assert with_slope(fit_prepared(experiment, prepare_experiment(experiment))) is None

@@ -22,12 +22,13 @@ def with_slope(fit: Fit) -> Inputs | None:
     """The fit's inputs with vertical and floor where its residuals want them, held by how well both were known.
 
     One step of Gauss-Newton along with the parameters. It is believed as far as residuals scatter from second to second
-    (Liang & Zeger 1986), so noise that is not white does not make it surer. None where nothing rolls, or where no IMU
-    told its motion: noise of accelerations in the columns would bend the floor.
+    (Liang & Zeger 1986), so noise that is not white does not make it surer. Where no IMU told the motion only the
+    vertical is asked: noise of accelerations in the columns would bend the floor. None where nothing rolls.
     """
-    inputs, root = fit.inputs, fit.inputs.ground_root
-    if not root.any() or inputs.smoothed is None:
+    inputs = fit.inputs
+    if not inputs.ground_root.any() or inputs.filtering.published:
         return None
+    root, rest = np.split(inputs.ground_root, [2 if inputs.smoothed is None else 4], axis=1)
     at = fit.prediction.at[fit.prediction.inside(fit.plan.segments)]
     v, level = np.append(fit.p, -1.0), np.maximum(fit.level, 1e-9)
     (left,) = replace(fit.balance, used=None).combined(v)
@@ -50,4 +51,4 @@ def with_slope(fit: Fit) -> Inputs | None:
     after = symmetric_inverse(information + np.eye(len(root.T)))
     moved_by = root @ (after @ (information @ told[own]))
     sure = np.linalg.cholesky(after + DOUBTED**2 * np.eye(len(root.T)))
-    return replace(on_ground(inputs, moved_by), ground_root=root @ sure)
+    return replace(on_ground(inputs, moved_by), ground_root=np.hstack([root @ sure, rest]))
