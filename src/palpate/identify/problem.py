@@ -186,9 +186,10 @@ def build_penalty(
     if roughness is not None and len(roughness):
         smooth = prior.spread * roughness @ map_.jacobian(theta)
         root = np.asarray(np.hstack([root, prior.spread * np.linalg.pinv(smooth)]), dtype=float)
-    before, spread = map_.forward(theta), np.pad(map_.jacobian(theta) @ root, ((0, 0), (0, 10)))
+    before, slopes = map_.both(theta)
+    spread = np.hstack([slopes @ root, np.zeros((len(before), 10))])
     for ps, rest, off in drawn:
-        before[ps], spread[ps] = rest, np.pad(off, ((0, 0), (spread.shape[1] - 10, 0)))
+        before[ps], spread[ps, :-10], spread[ps, -10:] = rest, 0.0, off
     plain = damped.copy()
     for pulled in bodies:
         plain[pulled.body[2]] = False
@@ -240,8 +241,11 @@ class Problem:
         """The same with another lambda."""
         return replace(self, damping=damping)
 
-    def cost(self, theta: FloatArray) -> float:
-        """The value to be minimised; infinite where numbers overflow."""
+    def cost(self, theta: FloatArray, b: FloatArray | None = None) -> float:
+        """The value to be minimised; infinite where numbers overflow. b: of `rows` there, where that is known."""
+        if b is not None and not (self.damping > 0 and self.penalty.bodies):
+            cost = float(b @ b)
+            return cost if np.isfinite(cost) else float("inf")
         with np.errstate(over="ignore", invalid="ignore"):
             r = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
             cost = float(r @ r)
@@ -251,8 +255,8 @@ class Problem:
 
     def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A and b with cost(theta + d) = |A d + b|^2 + constant to first order in A: J'b is half the gradient."""
-        A = self.R[:, :-1] @ self.map_.jacobian(theta)
-        b = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
+        p, P = self.map_.both(theta)
+        A, b = self.R[:, :-1] @ P, self.R[:, :-1] @ p - self.R[:, -1]
         if self.damping == 0:
             return A, b
         pull, target = self.prior_rows(theta)
@@ -277,7 +281,8 @@ class Problem:
 def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Minimum:
     """Minimise the cost from a start; where the way leads to a body too thin for arithmetic, the start at the edge."""
     try:
-        return _search(problem, start, polish=polish)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a step too far, whose cost is then infinite
+            return _search(problem, start, polish=polish)
     except (np.linalg.LinAlgError, NotConsistent):
         return Minimum(_last_possible(problem.map_, start), problem.cost(start), 0, Ending.EDGE)
 
@@ -289,8 +294,8 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Minimum:
     linear directions (bias) take full Gauss-Newton steps and are exact after one.
     """
     theta, mu, nu, idle = start, 1e-8, 2.0, 0
-    cost = problem.cost(theta)
     rows = problem.rows(theta)
+    cost = problem.cost(theta, rows[1])
     for step in range(1, MOST_STEPS + 1):
         slopes, b = rows
         squares = np.einsum("ij,ij->j", slopes, slopes)
@@ -313,13 +318,14 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Minimum:
         idle = idle + 1 if expected <= problem.negligible else 0
         if idle > 6:  # of which none changed anything
             return Minimum(_last_possible(problem.map_, theta), cost, step, Ending.FLAT)
-        trial = problem.cost(theta + move)
+        there = problem.rows(theta + move)
+        trial = problem.cost(theta + move, there[1])
         gain = (cost - trial) / expected
         if gain > 0:
             last, theta, cost = theta, theta + move, trial
             if step % 10 == 0 and not _possible(problem.map_, theta):
                 return Minimum(_last_possible(problem.map_, last), cost, step, Ending.EDGE)
-            rows = problem.rows(theta)
+            rows = there
             mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
         else:
             mu, nu = mu * nu, 2 * nu

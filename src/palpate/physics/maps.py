@@ -64,13 +64,22 @@ class LogCholesky:
 
     def forward(self, theta: FloatArray) -> FloatArray:
         """Paper, eq. phi_theta, with eq. alpha when the mass is known."""
-        U = _factor(self.ten(theta))
-        return inertia.phi_from_pseudo_inertia(U.T @ U if self.factor == "UtU" else U @ U.T)
+        return self._phi(_factor(self.ten(theta)))
 
     def jacobian(self, theta: FloatArray) -> FloatArray:
-        """d phi / d theta, analytic: dJ = dU'U + U'dU, or dU U' + U dU'."""
+        """d phi / d theta, analytic."""
+        return self.both(theta)[1]
+
+    def both(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """phi and d phi / d theta."""
         U = _factor(ten := self.ten(theta))
-        dU = _factor_slopes(ten, U)
+        return self._phi(U), self._slopes(theta, U, _factor_slopes(ten, U))
+
+    def _phi(self, U: FloatArray) -> FloatArray:
+        return inertia.phi_from_pseudo_inertia(U.T @ U if self.factor == "UtU" else U @ U.T)
+
+    def _slopes(self, theta: FloatArray, U: FloatArray, dU: FloatArray) -> FloatArray:
+        """dJ = dU'U + U'dU, or dU U' + U dU'."""
         half = np.swapaxes(dU, 1, 2) @ U if self.factor == "UtU" else dU @ U.T
         full = 2 * inertia.phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
         if self.known_mass is None:
@@ -170,11 +179,19 @@ class Map:
 
     def jacobian(self, theta: FloatArray) -> FloatArray:
         """d p / d theta, (size_p, size_theta)."""
-        J = np.zeros((len(self.values), self.size_theta))
-        J[self.simple, self.at] = self._exponential(theta) if self.positive.any() else 1.0
+        return self.both(theta)[1]
+
+    def both(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """p and d p / d theta."""
+        p, J, slope = self.values.copy(), np.zeros((len(self.values), self.size_theta)), 1.0
+        p[self.simple] = theta[self.at]
+        if self.positive.any():
+            slope = self._exponential(theta)
+            p[self.simple[self.positive]] = slope[self.positive]
+        J[self.simple, self.at] = slope
         for body, ps, ts in self.bodies:
-            J[ps, ts] = body.jacobian(theta[ts])
-        return J
+            p[ps], J[ps, ts] = body.both(theta[ts])
+        return p, J
 
     def inverse(self, p: FloatArray) -> FloatArray:
         """The theta of given physical parameters; refuses what the map cannot reach."""
