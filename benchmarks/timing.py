@@ -7,7 +7,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from time import process_time
 
 LEAST_S = 0.1
-"""A turn lasts at least this long, so that a short function is called as often as a long one is lucky."""
+"""A turn lasts at least this long: a clock of CPU time is not to be trusted for less than that."""
 
 
 def cpu_s() -> float:
@@ -17,14 +17,13 @@ def cpu_s() -> float:
 
 
 def interleaved(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The shortest time of each, in s of CPU."""
+    """The shortest time of each, in s of CPU: the mean of its best turn."""
     best = dict.fromkeys(functions, float("inf"))
     for _ in range(rounds):
         for name, function in functions.items():
-            left = LEAST_S
-            while left > 0:
-                start = cpu_s()
+            start, calls, took = cpu_s(), 0, 0.0
+            while took < LEAST_S:
                 function()
-                took = cpu_s() - start
-                best[name], left = min(best[name], took), left - took
+                calls, took = calls + 1, cpu_s() - start
+            best[name] = min(best[name], took / calls)
     return best
