@@ -135,7 +135,7 @@ def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -
     M = np.concatenate([fitted, beside], axis=1)
     r = np.concatenate([left, -target, np.zeros(len(D))])
     scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
-    Q, T = np.linalg.qr(M / scale)
+    Q, T = np.linalg.qr(np.divide(M, scale, out=M))
     r = r - Q @ (Q.T @ r)
     return Leftover(rows, solution, X, left, r, Q, np.linalg.pinv(T) / scale[:, None], level)
 

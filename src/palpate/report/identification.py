@@ -195,14 +195,19 @@ def _markers(_: Data, view: View) -> Iterator[Block | None]:
         yield inspection.error_over_time(view.body)
 
 
-def _recordings(_: Data, view: View) -> Iterator[Block | None]:
+def _recordings(data: Data, view: View) -> Iterator[Block | None]:
     held = {} if view.body is None else {"mocap": (view.body.recording, ())}
     held |= {key: (i.recording, i.channels) for key, i in view.instruments.items()}
-    parts = [(tables.DEVICES[key], r, names, inspection.describe(r)) for key, (r, names) in held.items()]
-    yield inspection.sampling_table(
-        {f"{word}, {Path(data['file']).name}": data["clocks"][0] for word, _, _, data in parts}
-    )
-    used = (inspection.channels_table(r, data, names, f"{word}: channels") for word, r, names, data in parts if names)
+    parts = [(tables.DEVICES[key], r, inspection.describe(r, names=names)) for key, (r, names) in held.items()]
+    clocks = {f"{word}, {Path(said['file']).name}": said["clocks"][0] for word, _, said in parts}
+    yield inspection.sampling_table(clocks)
+    causes: dict[str, list[str]] = {}
+    for f in data.get("findings") or ():
+        causes.setdefault(f["place"], []).append(f["cause"])
+    used: list[Table] = []
+    for word, recording, said in (part for part in parts if part[2]["channels"]):
+        faults = {c["name"]: causes.get(f"channel {c['name']!r}", []) for c in said["channels"]}
+        used.append(inspection.channels_table(recording, said, f"{word}: channels", faults))
     yield fold("Range and noise of each channel", *used)
 
 

@@ -140,8 +140,12 @@ def _grouped(findings: Sequence[Finding]) -> Iterator[tuple[str, bool, tuple[str
 # --- recordings -------------------------------------------------------------------------------------------------------
 
 
-def describe(recording: Recording, unit_remedy: str = "--time-unit ms") -> dict[str, Any]:
-    """A recording's channels and clocks as plain data; `unit_remedy` is how to say that times are milliseconds."""
+def describe(
+    recording: Recording, unit_remedy: str = "--time-unit ms", names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """A recording's channels, all or some, and clocks as plain data; `unit_remedy` is how to say that times are
+    milliseconds.
+    """
     # plain tables, whose times are the user's word
     stated = recording.format in FORMATS and "rate" in FORMATS[recording.format].options
     clocks: list[dict[str, Any]] = []
@@ -154,7 +158,7 @@ def describe(recording: Recording, unit_remedy: str = "--time-unit ms") -> dict[
         in_ms = stated and 1 <= round(step) <= 20 and abs(step - round(step)) < 1e-6
         clocks.append(data | {"hint": f"times look like milliseconds: {unit_remedy}" if in_ms else None})
     channels: list[dict[str, Any]] = []
-    for c in recording.channels.values():
+    for c in (recording[name] for name in (recording.channels if names is None else names)):
         known = c.samples[np.isfinite(c.samples).reshape(len(c.samples), -1).all(axis=1)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
         # white noise has second differences of variance 6 sigma^2; motion hardly has any
@@ -193,12 +197,19 @@ def sampling_table(clocks: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def channels_table(
-    recording: Recording, described: Mapping[str, Any], names: Sequence[str] = (), title: str = ""
+    recording: Recording,
+    described: Mapping[str, Any],
+    title: str = "",
+    causes: Mapping[str, Sequence[str]] | None = None,
 ) -> Table:
-    """Unit, what is missing, range, noise floor, frame and faults of all or some channels; markers in mm."""
-    shown = [(d, recording.channels[d["name"]]) for d in described["channels"] if not names or d["name"] in names]
-    single = [c.name for _, c in shown if c.samples.ndim == 1 and len(c.samples)]
-    causes = {name: [f.cause for f in check_channels(recording, [name])] for name in single}
+    """Unit, what is missing, range, noise floor, frame and faults of the channels described; markers in mm.
+
+    causes: of the faults of each channel, where they were looked for already.
+    """
+    shown = [(d, recording.channels[d["name"]]) for d in described["channels"]]
+    if causes is None:
+        single = [c.name for _, c in shown if c.samples.ndim == 1 and len(c.samples)]
+        causes = {name: [f.cause for f in check_channels(recording, [name])] for name in single}
     faults = [", ".join(dict.fromkeys(_REMARKS[f] for f in causes.get(c.name, ()) if f in _REMARKS)) for _, c in shown]
     records: list[dict[str, str]] = []
     for (data, channel), fault in zip(shown, faults, strict=True):

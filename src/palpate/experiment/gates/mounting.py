@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import islice, permutations, product
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ OTHER_READING = 0.7
 MISTAKEN_SHARE, ORDER_SHARE, WELL_PERCENT = 0.5, 0.1, 1.0
 """... and a mistake in the file is named when less than this share of the squares is left without it. Other readings,
 and mistakes with several sensors, are not looked for where no more than so much is left, because that takes long."""
+AT_ONCE = 8
+"""Mistakes that are tried together: more would fill the memory with wrenches."""
 MOST_LEFT = 0.3
 """A reading that leaves more of the effort is none."""
 TURNED = "the force seems to be in axes that turn with the object, such as a gripper's: rotate it into those of point"
@@ -313,16 +315,16 @@ def mistaken(case: Case) -> Iterator[Finding]:
     if case.prepared.capture is None or (len(case.fit.inputs.sensors) > 1 and largest < WELL_PERCENT):
         return
     ours, best = _unexplained(case.fit.train), (MISTAKEN_SHARE, None)
-    tried = list(mistakes(case.experiment, case.prepared.capture, case.fit.inputs))
-    trains = case.fit.trains([other for *_, other in tried])
-    for (cause, key, words, other), train in zip(tried, trains, strict=True):
-        try:
-            share = _unexplained(case.fit.recompressed(other)[0] if train is None else train) / ours
-        except PalpateError:
-            continue
-        if share < best[0] * (ORDER_SHARE if cause == "order" else 1.0):  # a turned sensor resembles some order
-            better = f"this fits far better: the error falls to {100 * np.sqrt(share):.0f} %"
-            best = share, Finding(cause, words.format(better), key, severity=Severity.FATAL)
+    possible = mistakes(case.experiment, case.prepared.capture, case.fit.inputs)
+    while some := list(islice(possible, AT_ONCE)):
+        for (cause, key, words, other), train in zip(some, case.fit.trains([x for *_, x in some]), strict=True):
+            try:
+                share = _unexplained(case.fit.recompressed(other)[0] if train is None else train) / ours
+            except PalpateError:
+                continue
+            if share < best[0] * (ORDER_SHARE if cause == "order" else 1.0):  # a turned sensor resembles some order
+                better = f"this fits far better: the error falls to {100 * np.sqrt(share):.0f} %"
+                best = share, Finding(cause, words.format(better), key, severity=Severity.FATAL)
     if best[1] is not None:
         yield best[1]
 

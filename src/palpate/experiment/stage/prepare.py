@@ -230,8 +230,9 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     offset, clock = None, stated_clock(experiment, "wrench", cells[0].even, body)
     if clock is None:
         tell("comparing the clocks by the balance", 0.6)
-        doubts = [*findings, *(f for cell in cells for f in cell.faults())]
-        offset = _clock(experiment, captured, inputs, segments, doubts)
+        offset = _clock(
+            experiment, captured, inputs, segments, lambda: [*findings, *(f for cell in cells for f in cell.faults())]
+        )
         clock = offset.clock
     used = [s for spans in segments.values() for s in spans]
     there = [(float(a), float(b)) for a, b in clock.from_reference(np.array(used).reshape(-1, 2))]
@@ -430,13 +431,13 @@ def _clock(
     captured: CapturedMotion,
     inputs: Inputs,
     segments: Mapping[str, list[Segment]],
-    findings: list[Finding],
+    findings: Callable[[], list[Finding]],
 ) -> Offset:
     """By all segments in which the object is moved: a clock is the instruments', not the object's, and its drift shows
-    over the whole recording. The parameters that are fitted along are not kept.
+    over the whole recording. The parameters that are fitted along are not kept. findings: what is doubted besides.
     """
     spans = sorted(s for kind in recordings.MOVING_KINDS for s in segments[kind])
-    blind = inputs.on_clock(None)
+    blind = replace(inputs, clock=None)
     try:
         return clock_by_balance(blind, spans)
     except DataProblem as error:  # no clock helps where something else is wrong: which mistake would explain it?
@@ -453,7 +454,7 @@ def _clock(
                 continue
         if best[1]:
             raise experiment.problem(best[1], best[2].format("only so")) from error
-        doubts = "; ".join(f.sentence for f in findings if f.fatal or f.cause == "feet")
+        doubts = "; ".join(f.sentence for f in findings() if f.fatal or f.cause == "feet")
         remedy = "check signs and frames of the load cells, and that nothing but the hands holds the object in the "
         remedy += f"segments{f' ({doubts})' if doubts else ''}; else state the samples that coincide"
         raise experiment.problem("clocks", f"no clock of the load cell fits: {error}", remedy) from error
@@ -503,13 +504,15 @@ def mistakes(
         if len(inputs.sensors) > 1:
             continue
         for order in list(permutations(range(3)))[1:]:
-            wrench = inputs.sensors[i].wrench
-            columns = [*order, *(3 + k for k in order)]
-            sensor = replace(inputs.sensors[i], wrench=replace(wrench, x=wrench.x[:, columns]))
-            measured = inputs.measured[..., columns] if len(inputs.measured) else inputs.measured
+            sensor, columns = inputs.sensors[i], [*order, *(3 + k for k in order)]
+            if len(inputs.measured):  # on its clock already
+                other = replace(inputs, measured=inputs.measured[..., columns])
+            else:
+                wrench = replace(sensor.wrench, x=sensor.wrench.x[:, columns])
+                other = replace(inputs, sensors=(replace(sensor, wrench=wrench),))
             now = ", ".join("xyz"[k] for k in order)
             words = f"its axes are in another order (the wrench is explained {{}}): x, y, z are what is called {now}"
-            yield "axes", "recordings.wrench", words, replace(inputs, sensors=(sensor,), measured=measured)
+            yield "axes", "recordings.wrench", words, other
 
 
 def swapped(inputs: Inputs) -> Inputs:
