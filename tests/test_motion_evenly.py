@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
+from palpate.motion import clock
 from palpate.motion.clock import Even, evenly_sampled, every_second
 
 Array = NDArray[np.float64]
@@ -216,3 +217,14 @@ def test_a_million_samples_are_quick() -> None:
     even = evenly_sampled(stamps, x, what="x")
     assert time.process_time() - began < 2.0  # 0.4 s where nothing else runs
     assert len(even.times_s) == len(stamps)
+
+
+def test_stamps_near_a_line_miss_nothing_as_the_search_for_gaps_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    stamps = 5.0 + PERIOD * (np.arange(N) + rng.uniform(-0.15, 0.15, N))
+    quick = even_clock(stamps)
+    monkeypatch.setattr(clock, "_NONE_MISSING", 0.0)
+    searched = even_clock(stamps)
+    np.testing.assert_array_equal(quick.rows, searched.rows)
+    assert (quick.lost, quick.jitter_s) == (searched.lost, pytest.approx(searched.jitter_s))
+    np.testing.assert_allclose(quick.times_s, searched.times_s, rtol=1e-13)

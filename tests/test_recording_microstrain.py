@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palpate.errors import FileProblem
-from palpate.recording import Channel, Clock, Recording
+from palpate.recording import Channel, Clock, Recording, text
 from palpate.recording.instruments import ACCELERATION, ANGULAR_RATE, GRAVITY
 from palpate.recording.instruments import read_microstrain as read
 from palpate.recording.instruments import write_microstrain as write
@@ -130,3 +130,34 @@ DAMAGED = {
 def test_damage_is_named_with_file_and_line(tmp_path, text, message):
     with pytest.raises(FileProblem, match=r"IMU_Door\.csv.*" + message):
         read(file(tmp_path, text))
+
+
+@pytest.mark.parametrize("stamp", ["{}", "0.{:03d}", "2023-01-01 00:00:00.{:03d}"])
+def test_a_long_file_is_read_in_parts_to_the_same_numbers(tmp_path, monkeypatch, stamp):
+    numbers = np.random.default_rng(3).normal(size=(200, 6)).round(6)
+    numbers[50, :3] = 0.0  # a row of the gravity estimate
+    lines = [
+        ",".join([stamp.format(k), *map(str, row), "0,0,0,0," + ("1" if k == 50 else "0")])
+        for k, row in enumerate(numbers)
+    ]
+    path = file(tmp_path, HEADER + "\n".join(lines) + "\n\n")
+    whole = read(path)
+    monkeypatch.setattr(text, "PART_BYTES", 1000)
+    parts = read(path)
+    assert list(parts) == list(whole)
+    for name, channel in whole.channels.items():
+        np.testing.assert_array_equal(parts[name].samples, channel.samples)
+        np.testing.assert_array_equal(parts[name].clock.times_s, channel.clock.times_s)
+    file(tmp_path, HEADER + "\n".join(lines).replace(lines[150], lines[150].replace(",", ",x", 1)))
+    with pytest.raises(FileProblem, match="189"):
+        read(path)
+
+
+def test_columns_of_a_file_stand_side_by_side_without_a_copy(tmp_path):
+    path = tmp_path / "a.csv"
+    write(path, imu())
+    again = read(path)
+    x = again.stack((*ACCELERATION, *ANGULAR_RATE))
+    assert np.shares_memory(x, again[ANGULAR_RATE[2]].samples)
+    np.testing.assert_array_equal(x, np.column_stack([again[n].samples for n in (*ACCELERATION, *ANGULAR_RATE)]))
+    np.testing.assert_array_equal(again.stack(ACCELERATION[::-1]), x[:, 2::-1])

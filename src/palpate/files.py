@@ -55,10 +55,11 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a file that must exist and hold something."""
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """Read a file that must exist and hold something; most: only so much of its beginning."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(most)
     except FileNotFoundError:
         raise FileProblem(path, "there is no such file", remedy=_neighbours(path)) from None
     except OSError as error:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from palpate.findings import Finding
 from palpate.motion.clock import Even, Interval, without_lost
 from palpate.motion.derivatives import Lowpass, savitzky_golay
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
+from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, rate_hz, rms, spread
 from palpate.physics.motion import Motion, transport_acceleration
 from palpate.physics.spline import spline
 
@@ -25,6 +25,8 @@ _BLACKMAN_HARRIS = (0.35875, -0.48829, 0.14128, -0.01168)
 """Of cosines of 0 to 3 turns: the window of four terms with the lowest side lobes (Harris 1978, Proc. IEEE 66:51)."""
 _STILL_WINDOW_S, _MOVING_WINDOW_S, _HOP = 0.5, 1.0, 4
 """Windows of the spectra, which begin every quarter of one."""
+_MOST_WINDOWS, _TOGETHER = 2048, 64
+"""Windows of which spectra are taken, and so many beside each other: eight minutes of motion are enough."""
 _SLOW_S = 1 / 16
 _STILL_FORCE, _STILL_RATE = 0.25, 0.05
 """m/s2 and rad/s: means over `_SLOW_S` vary by less than this in a still window."""
@@ -161,9 +163,11 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     for at in _CHANNELS.values():  # or an instrument's three channels together
         together = float(np.abs(ratio[at].mean()))
         wrong[at] |= together > max(_WHITE_RATIO, _WHITE_STDS * float(np.sqrt((std[at] ** 2).sum())) / 3)
-    x = np.nan_to_num(x)
-    spectrum = np.fft.rfft(x - x.mean(axis=0), axis=0) / np.sqrt(len(x))
-    wrong &= _matters(spectrum, gains(np.arange(len(spectrum), dtype=float) * (rate / len(x))), np.abs(needed - taken))
+    if wrong.any():
+        x = np.nan_to_num(x[max(0, len(x) - ENOUGH) // 2 :][:ENOUGH])  # the middle of a long recording is enough
+        spectrum = np.fft.rfft(x - x.mean(axis=0), axis=0) / np.sqrt(len(x))
+        frequency_hz = np.arange(len(spectrum), dtype=float) * (rate / len(x))
+        wrong &= _matters(spectrum, gains(frequency_hz), np.abs(needed - taken))
     level, halves = np.sqrt(needed), np.sqrt(taken)
     instead = level if held or wrong.any() else None
     return ImuNoise(level, instead, held or _coloured_findings(level, halves, wrong, spectra))
@@ -247,13 +251,21 @@ class _Spectra:
 def _still_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
     windows = _windows(x, 2 * round(_STILL_WINDOW_S * rate_hz / 2))
     slow = max(1, round(_SLOW_S * rate_hz))
-    count = windows.shape[1] // slow
-    means = windows[:, : count * slow].reshape(len(windows), count, slow, 6).mean(axis=2)
-    swing = np.ptp(means, axis=1)
-    still = (swing < np.repeat([_STILL_FORCE, _STILL_RATE], 3)).all(axis=1)  # NaN is not
-    if not still.any():
+    count, still = windows.shape[1] // slow, list[BoolArray]()
+    for some in (windows[i : i + _TOGETHER] for i in range(0, len(windows), _TOGETHER)):
+        means = some[:, : count * slow].reshape(len(some), count, slow, 6).mean(axis=2)
+        swing = np.ptp(means, axis=1)
+        still.append((swing < np.repeat([_STILL_FORCE, _STILL_RATE], 3)).all(axis=1))  # NaN is not
+    at = np.flatnonzero(np.concatenate(still))
+    if not len(at):
         return None
-    return _without_knocks(_spectra(windows[still], np.hanning(windows.shape[1] + 1)[:-1], rate_hz, _LOWEST_HZ, True))
+    chosen = windows[_some_of(at)]
+    return _without_knocks(_spectra(chosen, np.hanning(windows.shape[1] + 1)[:-1], rate_hz, _LOWEST_HZ, True))
+
+
+def _some_of(windows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All windows, or enough of them to know a spectrum: neighbours, here and there."""
+    return np.concatenate([windows[a:b] for a, b in spread(len(windows), _MOST_WINDOWS, _TOGETHER)])
 
 
 def _moving_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
@@ -261,6 +273,7 @@ def _moving_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
     if rate_hz < 8 * _LOWEST_MOVING_HZ:
         return None
     windows = _windows(x, 2 * round(_MOVING_WINDOW_S * rate_hz / 2))
+    windows = windows[_some_of(np.arange(len(windows)))]
     windows = windows[np.isfinite(windows).all(axis=(1, 2))]
     if len(windows) < 4 * _HOP:
         return None
@@ -307,6 +320,7 @@ def _without_knocks(seen: _Spectra) -> _Spectra:
 
 def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
     """Instruments whose samples are stored several times: all three values repeat while they move."""
+    x = np.concatenate([x[a:b] for a, b in spread(len(x), ENOUGH, 1 << 12)])
     new, count = list[str](), (len(x) - 1) // _BLOCK
     for name, at in _CHANNELS.items():
         blocks = x[: count * _BLOCK, at].reshape(count, _BLOCK, 3)

@@ -274,10 +274,11 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     Seconds count from the first row. Rows without any acceleration belong to the gravity estimate, which
     has a clock of its own.
     """
-    raw = read_bytes(path)
+    raw = read_bytes(path, text.PART_BYTES)
     if b"\x00" in raw[: formats.HEAD_BYTES]:
         formats.check_kind(path, raw, MICROSTRAIN)
-    data = formats.as_utf8(raw)
+    long = len(raw) == text.PART_BYTES and raw.isascii()
+    data = raw if long else formats.as_utf8(read_bytes(path))
     preamble, first = _find_rows(path, data)
     head, _ = text.first_lines(data, first, 1)
     separator = formats.separator_of(head[0])
@@ -288,21 +289,37 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     labels = [names[place] if place < len(names) else f"column {place + 1}" for place in range(len(fields))]
     first_line = len(preamble) + 1
     rows = text.Rows(path, data, first, text.trimmed_end(data), first_line, separator, labels)
-    table = text.parse_rows(rows, texts={0})
-    lines = np.arange(len(table)) + first_line
-    times_s = text.seconds(path, table["0"], lines)
-    times_s = times_s - times_s[0]
-    values = {name: table[str(place)].to_numpy() for name, place in places.items()}
-    moving = _any_value([values[name] for name in ACCELERATION])
+    times, tables, first_stamps = list[Array](), list[pl.DataFrame](), None
+    for some in text.in_parts(rows) if long else (rows,):
+        table = text.parse_rows(some, texts={0})
+        lines = range(some.first_line, some.first_line + len(table))
+        stamps = text.as_times(path, table["0"], lines)
+        first_stamps = stamps[:1] if first_stamps is None else first_stamps
+        times.append(text.seconds(path, stamps, lines, since=first_stamps))
+        tables.append(table.select(str(place) for place in places.values()))
+    times_s, lines = np.concatenate(times), range(first_line, first_line + sum(map(len, tables)))
+    times_s -= times_s[0]
+    moving = np.concatenate([_any_value(table, [places[name] for name in ACCELERATION]) for table in tables])
     if not moving.any():
         raise FileProblem(path, "every row has zero acceleration", remedy="check that the accelerometer was recorded")
-    clock = text.clock_of(path, "imu", times_s[moving], lines[moving])
-    channels = {name: Channel(name, values[name][moving] * g, clock, "m/s2", "imu") for name in ACCELERATION}
-    channels |= {name: Channel(name, values[name][moving], clock, "rad/s", "imu") for name in ANGULAR_RATE}
-    estimated = _any_value([values.get(name, np.zeros(len(lines))) for name in GRAVITY])
-    if all(name in values for name in GRAVITY) and estimated.any():
-        slow = text.clock_of(path, "imu gravity", times_s[estimated], lines[estimated])
-        channels |= {name: Channel(name, values[name][estimated], slow, "m/s2", "imu") for name in GRAVITY}
+    channels = dict[str, Channel]()
+    seen = moving
+    for clock_name, names, unit in (("imu", (*ACCELERATION, *ANGULAR_RATE), ""), ("imu gravity", GRAVITY, "m/s2")):
+        if clock_name != "imu":
+            known = [places[name] for name in names if name in places]
+            seen = np.concatenate([_any_value(table, known) for table in tables])
+            if len(known) < len(names) or not seen.any():
+                continue
+        every = bool(seen.all())
+        at = lines if every else np.flatnonzero(seen) + first_line
+        clock = text.clock_of(path, clock_name, times_s if every else times_s[seen], at)
+        x = np.empty((len(seen), len(names)), order="F")  # side by side, as they will be asked for
+        for column, name in zip(x.T, names, strict=True):
+            np.concatenate([table[str(places[name])].to_numpy() for table in tables], out=column)
+            column *= g if name in ACCELERATION else 1.0
+        x = x if every else np.asfortranarray(x[seen])
+        for column, name in zip(x.T, names, strict=True):
+            channels[name] = Channel(name, column, clock, unit or ("m/s2" if name in ACCELERATION else "rad/s"), "imu")
     return Recording(channels, path, MICROSTRAIN)
 
 
@@ -365,6 +382,7 @@ def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int
     return places
 
 
-def _any_value(columns: Sequence[Array]) -> NDArray[np.bool_]:
-    """Rows (n,) in which any column holds something other than zero or nothing."""
+def _any_value(table: pl.DataFrame, places: Sequence[int]) -> NDArray[np.bool_]:
+    """Rows (n,) in which any of these columns holds something other than zero or nothing."""
+    columns = [table[str(place)].to_numpy() for place in places] or [np.zeros(len(table))]
     return np.logical_or.reduce([(column != 0) & ~np.isnan(column) for column in columns])

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, UnknownName
 from palpate.files import short_names
+from palpate.physics.arrays import ENOUGH, spread_rows
 from palpate.physics.units import parse_unit
 
 Array = NDArray[np.float64]
+_AT_ONCE = 1 << 16
+"""Rows that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,11 +41,7 @@ class Clock:
         if wrong is not None:
             raise DataProblem(f"clock {self.name!r}", f"in row {wrong[0] + 1} {wrong[1]}")
         object.__setattr__(self, "times_s", times)
-        steps = np.diff(times)
-        median = np.median(steps) if len(steps) else np.nan
-        alike = steps[np.abs(steps - median) <= 0.5 * median] if len(steps) else steps
-        usual = float(np.mean(alike)) if len(alike) else float(median)
-        object.__setattr__(self, "step_s", usual)
+        object.__setattr__(self, "step_s", _usual_step(times))
 
     def __len__(self) -> int:
         """How many samples the device took."""
@@ -137,13 +138,28 @@ class Recording:
 
     def stack(self, names: Iterable[str]) -> Array:
         """Scalar channels of one clock side by side: (n, k), Fortran-ordered, in the order of `names`."""
-        chosen = [self[name] for name in names]
-        stacked = np.empty((len(_one_clock(chosen, self._where)), len(chosen)), order="F")
+        chosen = self.stackable(names)
+        beside = _side_by_side([channel.samples for channel in chosen])
+        if beside is not None:
+            return beside
+        stacked = np.empty((len(chosen[0].clock), len(chosen)), order="F")
         for place, channel in enumerate(chosen):
-            if channel.samples.ndim != 1:
-                raise DataProblem(self._where, f"{channel.name!r} has three components and cannot be stacked")
             stacked[:, place] = channel.samples
         return stacked
+
+    def stackable(self, names: Iterable[str]) -> list[Channel]:
+        """These channels; refused where they are not scalars of one clock."""
+        chosen = [self[name] for name in names]
+        _one_clock(chosen, self._where)
+        for channel in chosen:
+            if channel.samples.ndim != 1:
+                raise DataProblem(self._where, f"{channel.name!r} has three components and cannot be stacked")
+        return chosen
+
+    def held_in(self, stacked: Array, names: Iterable[str]) -> Recording:
+        """The same with the samples of these channels where `stack` has put them: they need not be there twice."""
+        views = {c.name: replace(c, samples=stacked[:, i]) for i, c in enumerate(self.stackable(names))}
+        return replace(self, channels={**self.channels, **views})
 
     def select(self, names: Iterable[str]) -> Recording:
         """The same recording with these channels only."""
@@ -187,13 +203,39 @@ def merge_recordings(recordings: Sequence[Recording]) -> Recording:
     return Recording(channels, None, " + ".join(formats))
 
 
+def _side_by_side(columns: Sequence[Array]) -> Array | None:
+    """(n, k): columns that follow one another in memory, as one array without a copy; None where they do not."""
+    n, begin = len(columns[0]), [column.__array_interface__["data"][0] for column in columns]
+    same = all(c.base is columns[0].base and c.base is not None and c.strides == (8,) for c in columns)
+    if not same or n < 2 or len(columns) < 2 or any(b - a != 8 * n for a, b in pairwise(begin)):
+        return None
+    return as_strided(columns[0], (n, len(columns)), (8, 8 * n), writeable=False)
+
+
+def _usual_step(times_s: Array) -> float:
+    """`Clock.step_s`, some rows at a time: arrays as long as the recording take longer to get than to compute."""
+    some = spread_rows(times_s[:, None], ENOUGH, 64)
+    median = float(np.median(np.diff(some, axis=-2))) if len(times_s) > 1 else float("nan")
+    total = count = 0.0
+    for i in range(0, len(times_s) - 1, _AT_ONCE):
+        steps = np.diff(times_s[i : i + _AT_ONCE + 1])
+        alike = steps[np.abs(steps - median) <= 0.5 * median]
+        total, count = total + float(alike.sum()), count + len(alike)
+    return total / count if count else median
+
+
 def disorder(times_s: Array) -> tuple[int, str] | None:
     """The first row whose time is not finite or not later than the one before, and what is wrong; None: all is well."""
-    wrong = ~np.isfinite(times_s)
-    wrong[1:] |= ~(np.diff(times_s) > 0)
-    if not wrong.any():
+    for i in range(0, len(times_s), _AT_ONCE):
+        part = times_s[i : i + _AT_ONCE]
+        wrong = ~np.isfinite(part)
+        wrong[1:] |= ~(np.diff(part) > 0)
+        wrong[0] |= i > 0 and not part[0] > times_s[i - 1]
+        if wrong.any():
+            row = i + int(np.argmax(wrong))
+            break
+    else:
         return None
-    row = int(np.argmax(wrong))
     if not np.isfinite(times_s[row]):
         return row, "the time is missing"
     before, now = times_s[row - 1], times_s[row]

@@ -399,10 +399,13 @@ def _channel(path: Path, name: str, spec: ColumnSpec, parts: Sequence[_Part]) ->
             raise FileProblem(path, f"channel {name!r}: {error}") from error
     if len({unit for _, unit in scales}) != 1 or len(parts) not in (1, 3):
         raise FileProblem(path, f"channel {name!r} needs one column, or three of one unit", remedy="name the columns")
+    frame = spec.frame or first.stored.frame
+    if len(parts) == 1 and scales[0][0] == 1.0:  # nothing is copied
+        samples = np.asarray(_numbers(path, first.stored, first.columns[parts[0][1]]), dtype=float)
+        return Channel(name, samples, first.clock, scales[0][1], frame)
     samples = np.empty((len(first.clock), len(parts)), order="F")
     for k, ((signal, label, _), (factor, _)) in enumerate(zip(parts, scales, strict=True)):
         samples[:, k] = _numbers(path, signal.stored, signal.columns[label]) * factor
-    frame = spec.frame or first.stored.frame
     return Channel(name, samples[:, 0] if len(parts) == 1 else samples, first.clock, scales[0][1], frame)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from csv import reader
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,6 +17,10 @@ from palpate.errors import FileProblem, PalpateError
 from palpate.physics.units import Unit, parse_unit
 from palpate.recording.recording import Array, Clock, disorder
 
+Lines = NDArray[np.intp] | Sequence[int]
+"""Of a file, by row."""
+PART_BYTES = 1 << 24
+"""Of a text that are read together."""
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 _DECIMAL_COMMA = re.compile(rb"\d,\d")
 _CUT_OFF = "the file seems to be cut off; copy or export it again"
@@ -95,6 +99,26 @@ class Rows:
         return self.separator != "," and _DECIMAL_COMMA.search(self.data, self.start, self.stop) is not None
 
 
+def in_parts(rows: Rows) -> Iterator[Rows]:
+    """The rows from where `rows` begins to the end of its file, some at a time; `rows.data` is the file's beginning.
+
+    Numbers take less memory than their text, and all of an hour's text would be more than all that follows.
+    """
+    line, rest = rows.first_line, b""
+    with rows.path.open("rb") as file:
+        file.seek(rows.start)
+        while True:
+            more = file.read(PART_BYTES)
+            data = rest + more
+            end = data.rfind(b"\n") + 1 if more else len(data)
+            part, rest = data[:end], data[end:]
+            if stop := trimmed_end(part):
+                yield replace(rows, data=part, start=0, stop=stop, first_line=line)
+            if not more:
+                return
+            line += part.count(b"\n")
+
+
 def trimmed_end(data: bytes) -> int:
     """Where the last line ends that holds anything."""
     stop = len(data)
@@ -130,7 +154,7 @@ def _read(rows: Rows, types: Mapping[str, type[pl.DataType]], *, decimal_comma: 
         rows.data if whole else rows.data[rows.start : rows.stop],
         has_header=False,
         schema=types,
-        skip_lines=rows.first_line - 1 if whole else 0,
+        skip_lines=rows.first_line - 1 if whole and rows.start else 0,
         separator=rows.separator,
         decimal_comma=decimal_comma,
         quote_char='"' if rows.quoted else None,
@@ -190,7 +214,7 @@ def time_name(name: str) -> str | None:
     return None if match is None else match[1] or ""
 
 
-def clock_of(path: Path, name: str, times_s: Array, lines: NDArray[np.intp] | None = None) -> Clock:
+def clock_of(path: Path, name: str, times_s: Array, lines: Lines | None = None) -> Clock:
     """A clock of these times (n,); refused with line (`lines`, n) or row where time does not increase."""
     wrong = disorder(times_s)
     if wrong is None:
@@ -204,28 +228,30 @@ def clock_of(path: Path, name: str, times_s: Array, lines: NDArray[np.intp] | No
     )
 
 
-def seconds(path: Path, column: pl.Series, lines: NDArray[np.intp], *, unit: str = "") -> Array:
-    """A time column (n,) in seconds; counts beyond 1e15 and dates are counted from the first row.
+def seconds(path: Path, column: pl.Series, lines: Lines, *, unit: str = "", since: pl.Series | None = None) -> Array:
+    """A time column (n,) in seconds; counts beyond 1e15 and dates are counted from its first row, or that of `since`.
 
     Numbers are in `unit` (seconds if empty, nanoseconds if beyond 1e15); text may be numbers or dates.
     """
     if column.dtype == pl.String:
-        column = _from_text(path, column.str.strip_chars(), lines)
+        column = as_times(path, column, lines)
+    start = column if since is None else since
     if column.dtype.is_temporal():
-        column, unit = column.cast(pl.Datetime("ns")).to_physical(), "ns"
+        column, start = (x.cast(pl.Datetime("ns")).to_physical() for x in (column, start))
+        unit = "ns"
     for row in column.is_null().arg_true()[:1]:
-        raise FileProblem(path, "the time is missing", line=int(lines[row]), remedy="remove or complete the row")
+        raise FileProblem(path, "the time is missing", line=int(lines[int(row)]), remedy="remove or complete the row")
     # larger counts cannot be seconds; they are Unix nanoseconds, which float64 would round to 256 ns
     beyond = bool((column.cast(pl.Float64).abs() > 10**15).any())
     factor = parse_unit(unit or ("ns" if beyond else "s")).factor
     if (beyond or unit == "ns") and len(column):
-        return (column - column[0]).cast(pl.Float64).to_numpy() * factor
+        return (column - start[0]).cast(pl.Float64).to_numpy() * factor
     return column.cast(pl.Float64).to_numpy() * factor
 
 
-def _from_text(path: Path, cells: pl.Series, lines: NDArray[np.intp]) -> pl.Series:
-    """Integers where all are (they may need 64 bits), else numbers, else dates."""
-    candidates: list[pl.Series] = []
+def as_times(path: Path, column: pl.Series, lines: Lines) -> pl.Series:
+    """Texts as integers where all are (they may need 64 bits), else numbers, else dates."""
+    cells, candidates = column.str.strip_chars(), list[pl.Series]()
     commas = cells.str.replace(",", ".", literal=True)
     for text, wanted in ((cells, pl.Int64), (cells, pl.Float64), (commas, pl.Float64)):
         candidates.append(text.cast(wanted, strict=False))

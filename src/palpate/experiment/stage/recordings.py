@@ -74,8 +74,11 @@ def read_wrench(experiment: Experiment[Any], part: WrenchPart, key: str = "wrenc
     with experiment.at(f"{place}.channels"):
         names = wrench_channels(part, list(recording))
     x = _stack(experiment, f"{place}.channels", recording, names, CHANNEL_UNITS["wrench"])
-    sign = -1.0 if part.sign == "on-other-side" else 1.0
-    even = _even(experiment, place, recording, names[0], sign * x, "load cell")
+    if part.sign == "on-other-side":
+        x = np.negative(x, out=x if x.flags.writeable else None)
+    else:
+        recording = recording.held_in(x, names)
+    even = _even(experiment, place, recording, names[0], x, "load cell")
     sensor = sensor_of(getattr(experiment.config, "sensor", "ati-omega85"))
     return Instrument(recording, names, even, _data_sheet(names, sensor.noise_force, sensor.noise_moment))
 
@@ -106,9 +109,13 @@ def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:
     """An IMU: specific force (m/s2) and angular rate (rad/s)."""
     recording = load_part(experiment, "recordings.imu", part)
     groups = {"acceleration": part.acceleration, "angular_rate": part.angular_rate}
-    stacks = [_stack(experiment, f"recordings.imu.{k}", recording, v, CHANNEL_UNITS[k]) for k, v in groups.items()]
+    for key, channels in groups.items():
+        _check_units(experiment, f"recordings.imu.{key}", recording, channels, CHANNEL_UNITS[key])
     names = [*part.acceleration, *part.angular_rate]
-    even = _even(experiment, "recordings.imu", recording, names[0], np.hstack(stacks), "IMU")
+    with experiment.at("recordings.imu"):
+        x = recording.stack(names)
+    recording = recording.held_in(x, names)
+    even = _even(experiment, "recordings.imu", recording, names[0], x, "IMU")
     return Instrument(recording, names, even, _data_sheet(names, part.noise_acceleration, part.noise_rate))
 
 
@@ -253,8 +260,16 @@ def slower(even: Even) -> Even:
 def _stack(
     experiment: Experiment[Any], key: str, recording: Recording, names: list[str], units: list[str]
 ) -> FloatArray:
+    _check_units(experiment, key, recording, names, units)
+    return recording.stack(names)
+
+
+def _check_units(
+    experiment: Experiment[Any], key: str, recording: Recording, names: list[str], units: list[str]
+) -> None:
+    """Refuse channels that cannot stand side by side in these units."""
     with experiment.at(key):
-        x = recording.stack(names)
+        recording.stackable(names)
     for name, unit in zip(names, units, strict=True):
         stored = recording[name].unit
         if not parse_unit(stored).fits(parse_unit(unit)):  # a bare number may be degrees
@@ -262,7 +277,6 @@ def _stack(
             raise experiment.problem(key, wrong, "state its unit under columns:")
     if len(set(names)) < len(names):
         raise experiment.problem(key, f"a channel is named twice: {', '.join(names)}")
-    return x
 
 
 def _even(experiment: Experiment[Any], key: str, recording: Recording, name: str, x: FloatArray, what: str) -> Even:
