@@ -25,8 +25,8 @@ _BLACKMAN_HARRIS = (0.35875, -0.48829, 0.14128, -0.01168)
 """Of cosines of 0 to 3 turns: the window of four terms with the lowest side lobes (Harris 1978, Proc. IEEE 66:51)."""
 _STILL_WINDOW_S, _MOVING_WINDOW_S, _HOP = 0.5, 1.0, 4
 """Windows of the spectra, which begin every quarter of one."""
-_MOST_WINDOWS, _TOGETHER = 2048, 64
-"""Windows of which spectra are taken, and so many beside each other: eight minutes of motion are enough."""
+_MOST_WINDOWS, _TOGETHER = 1024, 64
+"""Windows of which spectra are taken, and so many beside each other: four minutes of motion are enough."""
 _SLOW_S = 1 / 16
 _STILL_FORCE, _STILL_RATE = 0.25, 0.05
 """m/s2 and rad/s: means over `_SLOW_S` vary by less than this in a still window."""

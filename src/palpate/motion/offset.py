@@ -196,11 +196,11 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     recordings the middle of the predictors is compared.
     """
     (tp, P), (tr, Q) = predictors, responses
-    p, q = _coarse(tp, P, False), _coarse(tr, Q, alike)
-    n, m = len(p), len(q)
+    grids = [np.arange(t[0], t[-1], 1 / _COARSE_HZ) for t in (tp, tr)]
+    n, m = map(len, grids)
     least = min(n, m) // 2  # half of the shorter recording must overlap
     before = max(0, n - _MIDDLE) // 2
-    p = p[before : before + _MIDDLE]
+    p, q = _coarse(grids[0][before:][:_MIDDLE], tp, P, False), _coarse(grids[1], tr, Q, alike)
     # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time
     size = 1 << (len(p) + m - 1).bit_length()
     score, others = np.zeros(size), [np.fft.rfft(channel, size) for channel in q.T]
@@ -220,9 +220,8 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[at - 1]]
 
 
-def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
+def _coarse(grid: FloatArray, times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
     """On the coarse grid, without mean, each channel (or, where they are alike, all together) of norm one."""
-    grid = np.arange(times_s[0], times_s[-1], 1 / _COARSE_HZ)
     y = interpolated(grid, times_s, x)
     y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y - np.nanmean(y, axis=0), 0.0)
     return y / np.maximum(np.linalg.norm(y) if alike else np.linalg.norm(y, axis=0), 1e-300)

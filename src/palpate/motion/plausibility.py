@@ -87,7 +87,10 @@ def judge_imu(
     if rate_hz < _SLOWEST_HZ:
         return (), {}
     thin = max(1, round(rate_hz / 25.0))  # enough for a hand's turning; faster signals are averaged
-    a, omega, rate_hz = *(_cut(x, thin).mean(axis=1) for x in (acceleration, angular_rate)), rate_hz / thin
+    a, omega = (_thinned(x, thin) for x in (acceleration, angular_rate))
+    path = max(1, int(rate_hz / _PATH_RATE_HZ))  # what `gyro_scale` looks at
+    acceleration, angular_rate = (_thinned(x, path) for x in (acceleration, angular_rate))
+    path_hz, rate_hz = rate_hz / path, rate_hz / thin
     calm = _calm_level(a, rate_hz)
     if calm is None:
         return (), {}
@@ -98,7 +101,7 @@ def judge_imu(
 
     def path_scale(matrix: FloatArray) -> GyroScale | None:
         """What the path says of the scale of all rates, read by a matrix; gravity has its size."""
-        return gyro_scale(acceleration * (STANDARD_GRAVITY / level), angular_rate @ matrix.T, rate_hz * thin)
+        return gyro_scale(acceleration * (STANDARD_GRAVITY / level), angular_rate @ matrix.T, path_hz)
 
     off = {"accelerometer_scale": abs(level / STANDARD_GRAVITY - 1)} if calm[1] < _CALM_MARGIN else {}
     gyroscope = _check_gyroscope(turning, path_scale) if len(turning.a) >= _FEWEST_AGAINST else []
@@ -323,6 +326,14 @@ def signed_permutations() -> list[FloatArray]:
     return [np.array(rows) * np.array(signs)[:, None] for rows, signs in pairs]
 
 
+def _thinned(x: FloatArray, samples: int) -> FloatArray:
+    """Means of so many samples each, of (n, channels)."""
+    if samples == 1:
+        return x
+    count = len(x) // samples
+    return np.stack([column[: count * samples].reshape(count, samples).mean(axis=1) for column in x.T], axis=1)
+
+
 def _cut(x: FloatArray, length: int) -> FloatArray:
     """(samples, k) -> (pieces, length, k) without the rest."""
     return x[: len(x) // length * length].reshape(-1, length, x.shape[1])
@@ -374,7 +385,7 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
 
     thin = max(1, int(rate_hz / _PATH_RATE_HZ))
     rate_hz = rate_hz / thin
-    whole = _cut(np.hstack([a, omega]), thin).mean(axis=1)
+    whole = _thinned(np.hstack([a, omega]), thin)
     stretch_s = min(_PATH_STRETCH_S, len(whole) / rate_hz / _PATH_FEWEST)
     if stretch_s < _SHORTEST_S or rate_hz < _PATH_SLOWEST_HZ:
         return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
-from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
+from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, segment_mask, spread
 from palpate.physics.arrays import runs as runs_of
 from palpate.recording.recording import Channel, Clock, Recording
 
@@ -51,7 +51,7 @@ def check_channels(
     expected = noise or {}
     seen = [(name, _Used.of(channel, segments)) for name, channel in zip(names, channels, strict=True)]
     seen = [(name, used) for name, used in seen if np.isfinite(used.x).any()]
-    simulated = len(seen) >= _AXES and not any(_white_noise(used.x) for _, used in seen)
+    simulated = len(seen) >= _AXES and not any(_white_noise(used.some) for _, used in seen)
     for name, used in seen:
         constant = _constant(used)
         if not (simulated and constant and not used.x[np.isfinite(used.x)].any()):
@@ -71,12 +71,20 @@ class _Used:
 
     @staticmethod
     def of(channel: Channel, segments: Sequence[Span] | None) -> _Used:
-        pieces = _pieces(channel.clock, segments)
+        pieces, rate, unit = _pieces(channel.clock, segments), channel.clock.rate_hz, channel.unit
+        unit, samples = "" if unit == "1" else unit, channel.samples
+        if len(pieces) == 1 and np.isfinite(samples[pieces[0]]).all():  # nothing needs to be copied
+            return _Used(channel.name, unit, rate, channel.clock.times_s[pieces[0]], samples[pieces[0]])
         times = [t for piece in pieces for t in (channel.clock.times_s[piece], [np.nan])]
-        samples = np.where(np.isfinite(channel.samples), channel.samples, np.nan)
+        samples = np.where(np.isfinite(samples), samples, np.nan)
         values = [x for piece in pieces for x in (samples[piece], [np.nan])]
         joined = (np.concatenate(part) if part else np.empty(0) for part in (times, values))
-        return _Used(channel.name, "" if channel.unit == "1" else channel.unit, channel.clock.rate_hz, *joined)
+        return _Used(channel.name, unit, rate, *joined)
+
+    @property
+    def some(self) -> FloatArray:
+        """Enough of the samples to know noise and resolution, in stretches."""
+        return np.concatenate([self.x[a:b] for a, b in spread(len(self.x), ENOUGH, 1 << 12)])
 
     @property
     def where(self) -> str:
@@ -88,31 +96,30 @@ class _Used:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Runs:
-    """Maximal stretches of identical neighbours: index of the first sample, how many, and their value."""
+    """Maximal stretches of two or more identical neighbours: index of the first, how many, and their value."""
 
     start: IntArray
     length: IntArray
     value: FloatArray
+    hold: float
+    """How long the instrument usually keeps a value: above 1 where a slow sensor is stored at a high rate."""
 
     @staticmethod
     def of(x: FloatArray) -> _Runs:
-        start = np.concatenate([[0], np.flatnonzero(x[1:] != x[:-1]) + 1])
-        length = np.diff(np.concatenate([start, [len(x)]]))
-        finite = np.isfinite(x[start])
-        return _Runs(start[finite], length[finite], x[start[finite]])
+        ends = np.array(runs_of(x[1:] == x[:-1]), dtype=np.int64).reshape(-1, 2)  # NaN equals nothing
+        length = ends[:, 1] - ends[:, 0] + 1
+        alone = int(np.count_nonzero(np.isfinite(x))) - int(length.sum())
+        hold = 1.0 if alone > len(length) else float(np.median(np.concatenate([np.ones(alone), length])))
+        return _Runs(ends[:, 0], length, x[ends[:, 0]], hold)
 
     def which(self, keep: BoolArray) -> _Runs:
-        return _Runs(self.start[keep], self.length[keep], self.value[keep])
-
-    @property
-    def hold(self) -> float:
-        """How long the instrument usually keeps a value: above 1 where a slow sensor is stored at a high rate."""
-        return float(np.median(self.length))
+        return _Runs(self.start[keep], self.length[keep], self.value[keep], self.hold)
 
 
 def _faults(used: _Used, expected: float | None) -> list[Finding]:
     """The gates of a channel that is alive at all."""
-    runs, step, blocks = _Runs.of(used.x), _resolution(used.x), _block_noise(used.x, 2)
+    some = used.some
+    runs, step, blocks = _Runs.of(used.x), _resolution(some), _block_noise(some, 2)
     sigma = float(np.median(blocks[blocks > 0])) if (blocks > 0).any() else 0.0  # where it is not at a standstill
     findings: list[Finding] = []
     frozen = _frozen(used, runs, step)
@@ -151,6 +158,8 @@ def _clipped(x: FloatArray, runs: _Runs, shortest: float, extreme: float, least:
     """
     candidates = (runs.value == extreme) & (runs.length >= shortest) & (extreme != 0.0)
     if np.any(candidates & frozen):
+        return candidates
+    if not candidates.any():
         return candidates
     depth = np.abs(extreme - x)
     longest = np.flatnonzero(candidates)[np.argsort(runs.length[candidates])[::-1]][:200]
@@ -239,7 +248,7 @@ def _white_noise(x: FloatArray) -> float | None:
 
 def _noise(used: _Used, expected: float) -> list[Finding]:
     """Compare the noise with the data sheet's."""
-    blocks = _block_noise(used.x, _order(used, expected))
+    blocks = _block_noise(used.some, _order(used, expected))
     if len(blocks) == 0:
         return []
     sigma = float(np.median(blocks))
@@ -322,8 +331,9 @@ def _gaps(times_s: FloatArray, period: float) -> IntArray:
 
 def _pieces(clock: Clock, segments: Sequence[Span] | None) -> list[slice]:
     """Consecutive samples inside the segments; overlapping segments count once."""
-    inside = np.ones(len(clock), dtype=bool) if segments is None else segment_mask(clock.times_s, segments)
-    return [slice(*run) for run in runs_of(inside)]
+    if segments is None:
+        return [slice(0, len(clock))] if len(clock) else []
+    return [slice(*run) for run in runs_of(segment_mask(clock.times_s, segments))]
 
 
 def _share(used: _Used, runs: _Runs) -> float:

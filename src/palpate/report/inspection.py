@@ -31,7 +31,7 @@ from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
 from palpate.motion.frames import HingeAxis, RollingMotion
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import angular_velocity, window_mean
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.arrays import ENOUGH, FloatArray, least_squares, spread_rows
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
@@ -159,10 +159,12 @@ def describe(
         clocks.append(data | {"hint": f"times look like milliseconds: {unit_remedy}" if in_ms else None})
     channels: list[dict[str, Any]] = []
     for c in (recording[name] for name in (recording.channels if names is None else names)):
-        known = c.samples[np.isfinite(c.samples).reshape(len(c.samples), -1).all(axis=1)]
+        seen = np.isfinite(c.samples).reshape(len(c.samples), -1).all(axis=1)
+        known = c.samples if seen.all() else c.samples[seen]
         low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
         # white noise has second differences of variance 6 sigma^2; motion hardly has any
-        noise = float(np.median(np.abs(np.diff(known, n=2, axis=0))) / 0.6745 / 6**0.5) if len(known) > 2 else None
+        bent = np.diff(spread_rows(known.reshape(len(known), -1), ENOUGH, 64), n=2, axis=1)
+        noise = float(np.median(np.abs(bent)) / 0.6745 / 6**0.5) if len(known) > 2 else None
         data = {"name": c.name, "unit": c.unit, "frame": c.frame, "clock": c.clock.name, "missing": c.missing}
         channels.append(data | {"lowest": low, "highest": high, "noise": noise})
     return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}

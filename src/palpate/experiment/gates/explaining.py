@@ -217,9 +217,11 @@ def _still(balance: Balance, rate: float) -> list[tuple[float, float]]:
     """Stretches in which nothing turns, seen by all instruments: seconds, in order."""
     size = int(STILL_S * rate)
     count = len(balance.times_s) // size
-    omega = np.array([x[: count * size] for x in balance.kinematics.omega], dtype=float).reshape(3, count, size)
-    quiet = (np.ptp(omega, axis=2) < STILL_RAD_S).all(axis=0)  # NaN is not quiet
-    quiet &= np.isfinite(balance.wrench[: count * size]).reshape(count, -1).all(axis=1)
+    quiet = np.ones(count, dtype=bool)
+    for x in balance.kinematics.omega:
+        quiet &= np.ptp(np.asarray(x)[: count * size].reshape(count, size), axis=1) < STILL_RAD_S  # NaN is not quiet
+    for x in balance.wrench.T:
+        quiet &= np.isfinite(x[: count * size]).reshape(count, size).all(axis=1)
     return [(float(balance.times_s[a * size]), float(balance.times_s[b * size - 1])) for a, b in runs(quiet)]
 
 

@@ -320,7 +320,8 @@ def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | Non
         touched |= (position < low + AT_STOP * inputs.step) | (position > high - AT_STOP * inputs.step)
     # derivatives feel the touch of a stop or the ground for half a window; a knock rings in what is resampled
     rings_s = 0.0 if inputs.smoothed is None else RINGS / inputs.rate_hz
-    known &= time_from(inputs.times_s, touched) > max((window_s or inputs.filtering.window_s) / 2, rings_s)
+    if touched.any():
+        known &= time_from(inputs.times_s, touched) > max((window_s or inputs.filtering.window_s) / 2, rings_s)
     return Moved(motion, known, rest_of(inputs) if resting is None else resting)
 
 
