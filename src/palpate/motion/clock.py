@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 _GAP_STDS = 6.0
 """A step of the count against the stamps is believed from this many standard deviations on."""
-_NONE_MISSING, _AT_ONCE = 0.2, 1 << 16
+_NONE_MISSING, _AT_ONCE = 0.2, 1 << 18
 """Periods: no sample is missing from stamps that deviate less from an even clock; rows that are looked at together."""
 _ROWS_OF_BLOCK = 512
 _ONE_PACKET = 0.2
@@ -127,13 +127,16 @@ def _steady(t: FloatArray) -> tuple[float, float, float]:
     recording take longer to get than to compute.
     """
     n, middle = len(t), (len(t) - 1) / 2
-    parts = [(i, t[i : i + _AT_ONCE] - t[0]) for i in range(0, n, _AT_ONCE)]
-    mean = sum(float(x.sum()) for _, x in parts) / n
-    along = sum(float(np.arange(i - middle, i - middle + len(x)) @ x) for i, x in parts)
-    period = along / max(n * (n * n - 1.0) / 12, 1e-300)
-    start = float(mean - period * middle)
-    off = max(float(np.abs(x - start - period * np.arange(i, i + len(x))).max()) for i, x in parts)
-    return float(t[0]) + start, period, off
+    total = along = squares = off = 0.0
+    for i in range(0, n, _AT_ONCE):
+        x, count = t[i : i + _AT_ONCE] - t[0], np.arange(i, min(i + _AT_ONCE, n)) - middle
+        total, along, squares = total + float(x.sum()), along + float(count @ x), squares + float(count @ count)
+    period = along / squares
+    start = float(t[0] + total / n - period * middle)
+    for i in range(0, n, _AT_ONCE):
+        x = t[i : i + _AT_ONCE]
+        off = max(off, float(np.abs(x - (start + period * np.arange(i, i + len(x)))).max()))
+    return start, period, off
 
 
 def _unpacked(t: FloatArray) -> FloatArray:

@@ -163,8 +163,10 @@ def describe(
         known = c.samples if seen.all() else c.samples[seen]
         low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
         # white noise has second differences of variance 6 sigma^2; motion hardly has any
-        bent = np.diff(spread_rows(known.reshape(len(known), -1), ENOUGH, 64), n=2, axis=1)
-        noise = float(np.median(np.abs(bent)) / 0.6745 / 6**0.5) if len(known) > 2 else None
+        noise = None
+        if len(known) > 2:
+            bent = np.diff(spread_rows(known.reshape(len(known), -1), ENOUGH, 64), n=2, axis=1)
+            noise = float(np.median(np.abs(bent)) / 0.6745 / 6**0.5)
         data = {"name": c.name, "unit": c.unit, "frame": c.frame, "clock": c.clock.name, "missing": c.missing}
         channels.append(data | {"lowest": low, "highest": high, "noise": noise})
     return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}
