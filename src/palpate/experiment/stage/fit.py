@@ -76,7 +76,7 @@ def predict(
 
     def with_window(window: int) -> tuple[Balance, BoolArray]:
         """The balance with a window of so many samples, and where it is known."""
-        whole = whole_balance(inputs, move(inputs, window / rate, moved.resting))
+        whole = whole_balance(inputs, move(inputs, window / rate, moved.resting), balance)
         assert whole.used is not None
         return whole, whole.used
 

@@ -573,9 +573,15 @@ FASTER = 1.001
 """Rate of a load cell over the reference's, from which it was low-passed."""
 
 
-def whole_balance(inputs: Inputs, moved: Moved) -> Balance:
-    """The balance without a low-pass, of all samples that are seen: to look at, to predict with."""
-    wrench, used = body_wrench(inputs, moved.motion), None
+def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) -> Balance:
+    """The balance without a low-pass, of all samples that are seen: to look at, to predict with.
+
+    other: of the same inputs with another motion, which the wrench may not know of.
+    """
+    if other is not None and inputs.add == "nothing" and inputs.at_contact is None:
+        wrench, used = other.wrench, None
+    else:
+        wrench, used = body_wrench(inputs, moved.motion), None
     if inputs.imu is None:  # else segments with gaps are refused: nothing is left out
         used = moved.known & np.isfinite(wrench).all(axis=1)
     plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
