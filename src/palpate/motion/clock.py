@@ -464,14 +464,20 @@ def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
     """Windowed sinc (fractions of a sample, 2 reach): weights of the samples around a place, by its fraction."""
     if not (rate_in_hz > 0 and rate_out_hz > 0):
         raise PalpateError(f"rates must be positive, not {rate_in_hz:g} and {rate_out_hz:g} Hz")
-    stop = min(1.0, rate_out_hz / rate_in_hz) / 2  # cycles per input sample
+    kernel = _windowed_sinc(rate_out_hz / rate_in_hz, _FINENESS)
+    reach = len(kernel) // _FINENESS
+    return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
+
+
+def _windowed_sinc(ratio: float, fineness: int) -> FloatArray:
+    """(reach * fineness + 1,): from its middle on, so many to an input sample; ratio: of rates, out over in."""
+    stop = min(1.0, ratio) / 2  # cycles per input sample
     transition = 2 * np.pi * (1 - PASS) * stop
     reach = int(np.ceil((RESAMPLED_DB - 7.95) / (2.285 * transition) / 2))
-    distance = np.arange(reach * _FINENESS + 1) / _FINENESS
+    distance = np.arange(reach * fineness + 1) / fineness
     cutoff = (1 + PASS) * stop  # twice the middle of the transition
     window = np.i0(0.1102 * (RESAMPLED_DB - 8.7) * np.sqrt(1 - (distance / reach) ** 2))
-    kernel = cutoff * np.sinc(cutoff * distance) * window / window[0]
-    return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
+    return np.asarray(cutoff * np.sinc(cutoff * distance) * window / window[0], dtype=float)
 
 
 def resampled_sign(x: FloatArray) -> FloatArray:
@@ -497,7 +503,8 @@ def _step() -> tuple[FloatArray, FloatArray]:
 
     It is the same for all instruments that are faster.
     """
-    weights = _kernel(float(_FINENESS), 1.0)[0]
+    half = _windowed_sinc(1 / _FINENESS, 1)
+    weights = np.concatenate([half[-2::-1], half[1:]])
     answer = (np.cumsum(weights) - weights / 2) / weights.sum()
     return (np.arange(len(weights)) - len(weights) // 2 + 1) / _FINENESS, answer
 
