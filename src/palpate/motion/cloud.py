@@ -669,10 +669,9 @@ class MarkerGaps:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filled:
-    """Markers without the gaps that could be filled."""
+class Gaps:
+    """What was hidden, and what became of it."""
 
-    markers: Markers
     source: NDArray[np.int8]
     """(frames, markers) a `Source`."""
     usable: tuple[tuple[float, float], ...]
@@ -690,6 +689,13 @@ class Filled:
             f"markers, {spline} by spline, {left} left; longest gap {longest.longest_s:.2f} s ({longest.name}); "
             f"{len(self.usable)} usable stretch{'es' if len(self.usable) != 1 else ''}"
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filled(Gaps):
+    """Markers without the gaps that could be filled."""
+
+    markers: Markers
 
 
 def fill_gaps(
@@ -736,7 +742,7 @@ def fill_gaps(
     for first, stop in runs(known):
         breaks = first + 1 + np.flatnonzero(np.diff(times[first:stop]) > max(longest_spline_s, 1.5 * step))
         usable += [(float(times[a]), float(times[b - 1] + step)) for a, b in pairwise([first, *breaks.tolist(), stop])]
-    return Filled(Markers(markers.names, times, points), source, tuple(usable), tuple(report))
+    return Filled(source, tuple(usable), tuple(report), Markers(markers.names, times, points))
 
 
 def _from_body(

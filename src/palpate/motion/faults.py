@@ -58,15 +58,13 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checked:
-    """Markers of a body, their faults repaired or hidden."""
+class Faults:
+    """What is wrong with the markers of a body."""
 
-    markers: clouds.Markers
-    """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
     faults: tuple[Fault, ...]
     scale: robust.Scale
     """Noise, bending and what counts as elsewhere."""
-    confused_share: float = 0.0
+    confused_share: float
     """Part (0 to 1) of the frames with three markers or more in which no majority of them fits the cloud."""
 
     @property
@@ -84,6 +82,14 @@ class Checked:
             again = f"; {len(more)} more times until {last:.2f} s, {frames} frames in all"
             said.append(replace(first.finding, evidence=first.finding.evidence + again))
         return tuple(said)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked(Faults):
+    """Markers of a body, their faults repaired or hidden."""
+
+    markers: clouds.Markers
+    """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +164,7 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud, fit: clouds.Alig
         raise DataProblem("marker faults", f"the cloud has {len(cloud.names)} markers", remedy="it takes three")
     times = chosen.times_s
     if len(times) == 0:
-        return Checked(chosen, (), robust.Scale(float("nan"), _LEAST_M))
+        return Checked((), robust.Scale(float("nan"), _LEAST_M), 0.0, chosen)
     recorded = robust.Recorded.of(chosen.points, cloud.points, _LEAST_M)
     scale = _fitting_scale(chosen, cloud, recorded)
     case = _Case(chosen, cloud, scale)
@@ -205,7 +211,7 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud, fit: clouds.Alig
     ordered = tuple(sorted(faults, key=lambda f: (f.interval_s[0], f.names)))
     enough = chosen.seen.sum(axis=1) >= 3
     confused = float((state.confused & enough).sum() / max(int(enough.sum()), 1))
-    return Checked(clouds.Markers(chosen.names, times, points), ordered, scale, confused)
+    return Checked(ordered, scale, confused, clouds.Markers(chosen.names, times, points))
 
 
 def _fitting_scale(markers: clouds.Markers, cloud: clouds.Cloud, recorded: robust.Recorded) -> robust.Scale:

@@ -459,17 +459,27 @@ def angular_velocity(poses: Poses, *, what: str = "poses") -> tuple[FloatArray, 
 
 
 def window_mean(times_s: FloatArray, x: FloatArray, half_s: float) -> FloatArray:
-    """Mean of (samples, channels) over +- half_s around each time (trapezoids); NaN where it meets NaN or ends."""
+    """Mean of (samples, channels) over +- half_s around each even time (trapezoids); NaN where it meets NaN or ends."""
     bad = ~np.asarray(np.isfinite(x).all(axis=1))
-    filled = np.where(bad[:, None], 0.0, x)
-    steps = np.diff(times_s)[:, None] * (filled[1:] + filled[:-1]) / 2
-    total = np.vstack([np.zeros(x.shape[1]), np.cumsum(steps, axis=0)])
-    early, late = times_s - half_s, times_s + half_s
-    mean = (interpolated(late, times_s, total) - interpolated(early, times_s, total)) / (2 * half_s)
-    period = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
-    lost = np.concatenate([[0.0], np.cumsum(bad)])
-    met = lost[np.searchsorted(times_s, late + period)] > lost[np.searchsorted(times_s, early - period)]
-    mean[(early < times_s[0]) | (late > times_s[-1]) | met] = np.nan
+    filled = np.where(bad[:, None], 0.0, x) if bad.any() else x
+    total = np.zeros(x.shape)
+    np.cumsum(filled[1:] + filled[:-1], axis=0, out=total[1:])
+    total *= 0.5 / rate_hz(times_s)
+    reach = half_s * rate_hz(times_s)
+    reach = round(reach) if abs(reach - round(reach)) < 1e-6 else reach
+    k, part, c = int(reach), reach - int(reach), math.ceil(reach)
+    inner, mean = len(x) - 2 * c, np.full(x.shape, np.nan)
+    if inner <= 0:
+        return mean
+    late, early = total[c + k : c + k + inner], total[c - k : c - k + inner]
+    if part:
+        late = late + part * (total[c + k + 1 : c + k + 1 + inner] - late)
+        early = early - part * (early - total[c - k - 1 : c - k - 1 + inner])
+    mean[c : c + inner] = (late - early) / (2 * half_s)
+    if bad.any():
+        lost, at = np.concatenate([[0], np.cumsum(bad)]), np.arange(len(x))
+        met = lost[np.minimum(at + c + 2, len(x))] > lost[np.maximum(at - c - 1, 0)]
+        mean[met] = np.nan
     return mean
 
 

@@ -372,10 +372,10 @@ def _marker_states(body: Body) -> NDArray[np.int8]:
         for f in (f for f in body.checked.faults if f.kind == kind):
             when = (stored.times_s >= f.interval_s[0]) & (stored.times_s <= f.interval_s[1])
             states[np.ix_(when, np.array([names.index(name) for name in f.names]))] = state
-    source, kept = body.filled.source, body.checked.markers.seen
+    source = body.filled.source
     states[source == Source.BODY] = 3
     states[source == Source.SPLINE] = 4
-    states[raw & ~kept & (source != Source.HIDDEN) & (states != 2)] = 5
+    states[raw & (source != Source.SEEN) & (source != Source.HIDDEN) & (states != 2)] = 5
     states[source == Source.HIDDEN] = 6
     return states
 

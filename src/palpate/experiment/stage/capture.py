@@ -24,7 +24,7 @@ from palpate.motion import frames
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
 from palpate.motion.cloud import Cloud, Markers, fill_gaps, mean_cloud
 from palpate.motion.extrinsics import Placement, check_placement, hinge_inclination, imu_on_poses
-from palpate.motion.faults import Checked, check_markers, cloud_before, weak_orientation
+from palpate.motion.faults import Faults, check_markers, cloud_before, weak_orientation
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
@@ -63,8 +63,8 @@ class Body:
     """... of how many frames it is the mean."""
     raw: clouds.BodyFit
     """The alignment of the markers as stored, faults included: what the paper calls the marker error."""
-    checked: Checked
-    filled: clouds.Filled
+    checked: Faults
+    filled: clouds.Gaps
     fit: clouds.BodyFit
     """The alignment without the faults."""
     poses: Poses
@@ -129,8 +129,9 @@ def align_body(
         reference=reference,
         averaged=len(markers.times_s),
         raw=raw,
-        checked=checked,
-        filled=filled,
+        # the points themselves have done their work
+        checked=Faults(checked.faults, checked.scale, checked.confused_share),
+        filled=clouds.Gaps(filled.source, filled.usable, filled.report),
         fit=clouds.body_fit(checked.markers, fit),
         poses=clouds.body_fit(filled.markers, last).poses,
         rows=np.arange(len(markers.times_s)),
@@ -159,6 +160,8 @@ def on_even_frames(markers: Markers) -> tuple[Markers, NDArray[np.intp]]:
     period = float(even.times_s[1] - even.times_s[0])
     if len(even.times_s) > 3 * n + 100 or even.jitter_s > 2 * period:
         return markers, plain
+    if len(even.times_s) == n:
+        return replace(markers, times_s=even.times_s), even.rows
     points = np.full((len(even.times_s), len(markers.names), 3), np.nan)
     points[even.rows] = markers.points
     return Markers(markers.names, even.times_s, points), even.rows
