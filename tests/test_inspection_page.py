@@ -317,7 +317,7 @@ def test_gap_numbers(captured, read):
     tables = [t for t in read.tables if t[0][:2] == ["marker", "gaps"]]
     (rows,) = tables
     for name, gaps, _, *counts in rows[1:]:
-        hidden = np.isnan(captured.body.checked.markers.points[:, int(name[1]) - 1, 0])
+        hidden = ~captured.body.fit.alignment.used[:, int(name[1]) - 1]
         assert int(gaps) == np.count_nonzero(np.diff(np.concatenate([[0], hidden.astype(int)])) == 1)
         assert sum(int(c) for c in counts) == hidden.sum()
 

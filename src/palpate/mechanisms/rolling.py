@@ -320,7 +320,7 @@ class Rolling(Mechanism):
         if "y" not in self.state:
             return q_dot
         ahead = q_dot[:, 0] * np.cos(q[:, 2]) + q_dot[:, 1] * np.sin(q[:, 2])
-        return np.column_stack([ahead, q_dot[:, 2:]])
+        return np.vstack([ahead, q_dot[:, 2:].T]).T  # each in one piece
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """How the forward speed changes: along the heading, which turns."""
@@ -328,7 +328,7 @@ class Rolling(Mechanism):
             return q_ddot
         cos, sin, turn = np.cos(q[:, 2]), np.sin(q[:, 2]), q_dot[:, 2]
         ahead = (q_ddot[:, 0] + turn * q_dot[:, 1]) * cos + (q_ddot[:, 1] - turn * q_dot[:, 0]) * sin
-        return np.column_stack([ahead, q_ddot[:, 2:]])
+        return np.vstack([ahead, q_ddot[:, 2:].T]).T
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: where a replay begins."""

@@ -503,9 +503,10 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     if not np.isfinite(cloud[ever]).all():
         lost = _chosen(markers.names, ever & ~known_points(cloud))
         raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
+    weights = None
     for _ in range(2):  # the mean of all that is near its place in any frame scatters less than a median of some
-        body = _aligned(markers.points, cloud, robust=robust)
-        away = np.linalg.norm(body - cloud, axis=2)
+        body, weights = _aligned(markers.points, cloud, robust=robust, weights=weights)
+        away = np.sqrt(np.einsum("nki,nki->nk", body - cloud, body - cloud))
         near = away <= 4.0 * nan_median(away, axis=0)  # farther away it is not itself
         mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
         cloud = np.where(np.isfinite(mean), mean, cloud)
@@ -583,7 +584,7 @@ def mean_places(points: FloatArray, start: FloatArray, *, robust: bool, settled_
     """
     for turn in range(50):
         robust_now = robust and turn > 0
-        body = _aligned(points, start, robust=robust_now)
+        body, _ = _aligned(points, start, robust=robust_now)
         middle = nan_median(body, axis=0) if robust_now else nan_mean(body, axis=0)
         before, start = start, _turned_back(np.where(np.isfinite(middle), middle, start), start)
         change = np.where(np.isfinite(start), np.abs(start - before), 0.0)
@@ -592,14 +593,19 @@ def mean_places(points: FloatArray, start: FloatArray, *, robust: bool, settled_
     return start
 
 
-def _aligned(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
-    """(frames, markers, 3): each frame as the body's own frame sees it."""
-    fit = align(points, cloud)
-    for _ in range(3 if robust else 0):
+def _aligned(
+    points: FloatArray, cloud: FloatArray, *, robust: bool, weights: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray | None]:
+    """(frames, markers, 3): each frame as the body's own frame sees it; and with what weights.
+
+    weights: those of nearly the same cloud; then they need not be found.
+    """
+    fit = align(points, cloud, weights)
+    for _ in range(3 if robust and weights is None else 0):
         scale = 3 * max(_ROBUST_M, float(np.nan_to_num(nan_median(fit.error.ravel(), axis=0))))
         weights = 1 / (1 + (np.nan_to_num(fit.error) / scale) ** 2) ** 2  # Geman-McClure
         fit = align(points, cloud, weights)
-    return body_points(points, fit)
+    return body_points(points, fit), weights
 
 
 def stillest(markers: Markers) -> tuple[float, float]:

@@ -298,8 +298,8 @@ class _Normal:
                 self.right[here] += mine[:, :, m:]
                 for j in range(i + 1):
                     self.blocks[i - j, here.start - i + j : here.stop - i + j] += mine[:, :, j * n : (j + 1) * n]
-            flat = rows.reshape(-1, rows.shape[2])
-            self.corner += flat[:, m + 2 :].T @ flat[:, m:]
+            flat = rows.reshape(-1, rows.shape[2])[:, m:]
+            self.corner += (flat.T @ flat)[2:]  # of one array with itself, of which BLAS computes half
 
     def smooth(self, c: FloatArray, of_q: FloatArray) -> None:
         """Take a motion near half the sampling rate, which nothing tells, as small beside the coordinates' noise.
@@ -327,7 +327,7 @@ class _Normal:
         before, in standard deviations `prior`.
         """
         factor, half = self.eliminated()
-        inner = self.corner - half[:, 2:].T @ half
+        inner = self.corner - (half.T @ half)[2:]
         inner[:, 0] += pull / prior
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
         constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
