@@ -21,6 +21,8 @@ from tests.oracles import wheelbarrows_of_other_make as barrows
 TITLE = "Thin rods, and drawings of the whole"
 ROD, DRAWN, PLAIN = "3 mm rod, no prior", "wheelbarrow, drawing of the whole", "the same, no prior"
 SPREAD, EVERY = 0.3, 10
+BARROWS = (DRAWN, PLAIN)
+"""What is tried on a wheelbarrow."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def run_one(seed: int) -> Run:
         outcomes = {ROD: _outcome(*handles.write(place, seed, handle=handles.thin_rod))}
         if seed % EVERY == 0:
             keys = barrows.drawing_of_whole(seed // EVERY, SPREAD, heavy=True)
-            for name, prior in ((DRAWN, keys), (PLAIN, "")):
+            for name in BARROWS:
+                prior = keys if name == DRAWN else ""
                 outcomes[name] = _outcome(*barrows.write(place, seed // EVERY, barrows.heavy_handles, keys=prior))
     return Run(seed, outcomes)
 

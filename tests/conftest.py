@@ -205,8 +205,10 @@ SLOW = (
     *("experiment.stage.capture.mean_cloud", "experiment.inspection.mean_cloud"),
     *("experiment.stage.capture.check_markers", "experiment.stage.capture.fill_gaps"),
     *("experiment.stage.capture.estimate_offset", "experiment.stage.prepare.offset_between"),
+    *("experiment.stage.capture.check_imu", "experiment.stage.prepare.judge_imu", "experiment.inspection.check_imu"),
+    "experiment.stage.recordings.check_channels",
 )
-"""What takes half of a run or more and depends on its arguments alone: many tests read the same recording."""
+"""What takes a large part of a run and depends on its arguments alone: many tests read the same recording."""
 
 
 @pytest.fixture(scope="session", autouse=True)

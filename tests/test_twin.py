@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from palpate.twin import TWINS
 from palpate.twin.handle import HandleTwin, handle_recordings, off_by, random_hand, random_handle
 from palpate.twin.instruments import Instruments
 from tests.conftest import needs
+from tests.handle_files import write_short_handle
 
 PERFECT = Instruments(**dict.fromkeys(Instruments.__dataclass_fields__, 1e-15))
 
@@ -88,8 +90,12 @@ def test_a_drawing_is_off_by_what_it_declares() -> None:
 
 
 @pytest.mark.parametrize("kind", ["capture", "handle", "wheelbarrow-handle"])
-def test_a_twin_is_a_folder_with_experiment_recordings_and_truth(kind: str, tmp_path: Path) -> None:
-    experiment = TWINS[kind](tmp_path / "new", seed=5)
+def test_a_twin_is_a_folder_with_experiment_recordings_and_truth(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palpate.twin.authors._SECONDS", 30.0)
+    brief: dict[str, Any] = {"duration_s": 15.0} if kind == "capture" else {}
+    experiment = TWINS[kind](tmp_path / "new", seed=5, **brief)
     truth = json.loads((experiment.parent / "truth.json").read_text())
     assert is_consistent(list(truth["phi"].values()))
     assert truth["seed"] == 5
@@ -100,6 +106,6 @@ def test_a_twin_is_a_folder_with_experiment_recordings_and_truth(kind: str, tmp_
 
 def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        TWINS["handle"](tmp_path / name, seed=3)
+        write_short_handle(tmp_path / name, seed=3)
     for file in ("imu.csv", "truth.json", "handle.yaml"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()

@@ -460,6 +460,7 @@ def test_the_papers_samples_are_one_instant() -> None:
 @pytest.mark.skipif("wheelbarrow" not in shipped_experiments(), reason="its experiment file does not ship yet")
 def test_the_authors_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("palpate.twin.authors._WINDOWS", {"train": ((379, 600),)})
+    monkeypatch.setattr("palpate.twin.authors._SECONDS", 30.0)  # of the handle
     file = write_paper_body(tmp_path, name="wheelbarrow")
     assert "wheelbarrow-truth.json" in file.read_text()
     assert (tmp_path / "handles" / "data" / "exp1_036.mat").exists()
