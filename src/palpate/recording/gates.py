@@ -106,7 +106,9 @@ class _Runs:
 
     @staticmethod
     def of(x: FloatArray) -> _Runs:
-        ends = np.array(runs_of(x[1:] == x[:-1]), dtype=np.int64).reshape(-1, 2)  # NaN equals nothing
+        same = np.zeros(len(x) + 1, dtype=bool)
+        np.equal(x[1:], x[:-1], out=same[1:-1])  # NaN equals nothing
+        ends = np.flatnonzero(same[1:] != same[:-1]).reshape(-1, 2)
         length = ends[:, 1] - ends[:, 0] + 1
         alone = int(np.count_nonzero(np.isfinite(x))) - int(length.sum())
         hold = 1.0 if alone > len(length) else float(np.median(np.concatenate([np.ones(alone), length])))
