@@ -19,6 +19,8 @@ _GAP_STDS = 6.0
 """A step of the count against the stamps is believed from this many standard deviations on."""
 _NONE_MISSING, _AT_ONCE = 0.2, 1 << 18
 """Periods: no sample is missing from stamps that deviate less from an even clock; rows that are looked at together."""
+_SAME = 1e-9
+"""Periods by which stamps deviate from an even clock that is written with all digits."""
 _ROWS_OF_BLOCK = 512
 _ONE_PACKET = 0.2
 """Periods; rows stamped closer to each other arrived in one packet."""
@@ -69,9 +71,11 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
     count = int(np.count_nonzero(seen))
     if count < 10:
         raise DataProblem(what, f"only {count} of {len(times_s)} samples are numbers", remedy="export it again")
-    start, period, off = _steady(times_s)
+    start, period, off = steady(times_s)
     if off < _NONE_MISSING * period and count == len(seen):
         rows = np.arange(len(seen), dtype=np.int64)
+        if len(seen) > ENOUGH and off < _SAME * period:  # the stamps of a long recording need not be there twice
+            return Even(times_s, x, (), off, rows)
         even = np.arange(len(seen), dtype=float)
         even *= period
         even += start
@@ -120,7 +124,7 @@ class _Scale:
     """Standard deviation of the difference of the two means."""
 
 
-def _steady(t: FloatArray) -> tuple[float, float, float]:
+def steady(t: FloatArray) -> tuple[float, float, float]:
     """Start and period (s) of the line through the stamps over all rows, and by how much one deviates from it at most.
 
     Stamps from which a sample is missing deviate by half a period somewhere. Some rows at a time: arrays as long as the

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor
+from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor, steady
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, peaks, rate_hz, symmetric_inverse
 from palpate.physics.motion import Poses, log_rotation
@@ -180,8 +180,11 @@ class _Pair:
 def band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> Limited:
     """Low-pass and decimate (samples, channels) on an even version of its own clock; NaN spread by the filter."""
     rate = rate_hz(times_s)
-    even = times_s[0] + np.arange(len(times_s)) / rate
-    rows = x if np.abs(even - times_s).max() * rate < _SAME_TIME else interpolated(even, times_s, x)
+    if steady(times_s)[2] * rate < _SAME_TIME:
+        even, rows = times_s, x
+    else:
+        even = times_s[0] + np.arange(len(times_s)) / rate
+        rows = interpolated(even, times_s, x)
     lowpass = design_lowpass(rate, bandwidth_hz) if rate > 2.6 * bandwidth_hz else None
     if lowpass is None or len(even) < 2 * len(lowpass.taps):
         return even, rows
