@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from palpate.errors import DataProblem, FileProblem, UnknownName
 from palpate.recording import Channel, Clock, Recording
+from palpate.recording.headers import split_header, to_si
 from palpate.recording.table import ColumnSpec, read, read_parquet, write, write_parquet
-from palpate.recording.text import split_header, to_si
 
 TEXT = "Time (ms),Fx [N],angle (deg),note\n0,1.5,180,start\n10,2.5,90,\n20,,0,end\n"
 

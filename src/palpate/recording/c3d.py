@@ -14,9 +14,10 @@ import numpy as np
 from palpate.errors import FileProblem
 from palpate.files import read_bytes
 from palpate.recording.formats import C3D_PROCESSORS, check_kind, library, refusing_damage
+from palpate.recording.headers import si_or_none
 from palpate.recording.recording import Clock, Recording
 from palpate.recording.table import Stored, recording_of
-from palpate.recording.text import distinct, si_or_none
+from palpate.recording.text import distinct
 
 NAME = "c3d"
 # Nexus stores the outputs of its models among the points; these parameters list them, and say their units.

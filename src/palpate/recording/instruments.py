@@ -20,6 +20,7 @@ from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import formats, text
+from palpate.recording.headers import si_or_none
 from palpate.recording.recording import Array, Channel, Recording
 
 VICON, TRC, MICROSTRAIN = "vicon-csv", "trc", "microstrain-csv"
@@ -165,7 +166,7 @@ def _block_channels(path: Path, data: bytes, start: int, stop: int, line: int) -
         label, si = labels[group[0]], list[str]()
         for column in group:
             # Volts and the like stay as they are, a length must be known.
-            factor, unit = text.si_or_none(units[column]) or (1.0, "1")
+            factor, unit = si_or_none(units[column]) or (1.0, "1")
             if name.lower() == "trajectories" and unit != "m":
                 wrong = f"the unit of {label!r} is {units[column]!r}, not a length"
                 remedy = "export with units, or write mm or m into this line"
@@ -207,7 +208,7 @@ def read_trc(path: Path) -> Recording:
     for wanted in ("DataRate", "Units"):
         if wanted not in about:
             raise FileProblem(path, f"the header does not say {wanted}", line=2, remedy="export it again")
-    factor, unit = text.si_or_none(about["Units"]) or (1.0, "")
+    factor, unit = si_or_none(about["Units"]) or (1.0, "")
     if unit != "m":
         wrong = f"Units is {about['Units']!r}, not a length"
         raise FileProblem(path, wrong, line=3, remedy="write mm or m into this line")
@@ -289,24 +290,26 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     labels = [names[place] if place < len(names) else f"column {place + 1}" for place in range(len(fields))]
     first_line = len(preamble) + 1
     rows = text.Rows(path, data, first, text.trimmed_end(data), first_line, separator, labels)
-    times, tables, first_stamps = list[Array](), list[pl.DataFrame](), None
+    times, tables, first_stamps = list[Array](), list[Array](), None
+    columns = {name: k for k, name in enumerate(places)}
     for some in text.in_parts(rows) if long else (rows,):
         table = text.parse_rows(some, texts={0})
         lines = range(some.first_line, some.first_line + len(table))
         stamps = text.as_times(path, table["0"], lines)
         first_stamps = stamps[:1] if first_stamps is None else first_stamps
         times.append(text.seconds(path, stamps, lines, since=first_stamps))
-        tables.append(table.select(str(place) for place in places.values()))
+        # copied, so that polars has its memory back for the next part
+        tables.append(table.select(str(place) for place in places.values()).to_numpy(order="fortran", writable=True))
     times_s, lines = np.concatenate(times), range(first_line, first_line + sum(map(len, tables)))
     times_s -= times_s[0]
-    moving = np.concatenate([_any_value(table, [places[name] for name in ACCELERATION]) for table in tables])
+    moving = np.concatenate([_any_value(table, [columns[name] for name in ACCELERATION]) for table in tables])
     if not moving.any():
         raise FileProblem(path, "every row has zero acceleration", remedy="check that the accelerometer was recorded")
     channels = dict[str, Channel]()
     seen = moving
     for clock_name, names, unit in (("imu", (*ACCELERATION, *ANGULAR_RATE), ""), ("imu gravity", GRAVITY, "m/s2")):
         if clock_name != "imu":
-            known = [places[name] for name in names if name in places]
+            known = [columns[name] for name in names if name in columns]
             seen = np.concatenate([_any_value(table, known) for table in tables])
             if len(known) < len(names) or not seen.any():
                 continue
@@ -315,7 +318,7 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
         clock = text.clock_of(path, clock_name, times_s if every else times_s[seen], at)
         x = np.empty((len(seen), len(names)), order="F")  # side by side, as they will be asked for
         for column, name in zip(x.T, names, strict=True):
-            np.concatenate([table[str(places[name])].to_numpy() for table in tables], out=column)
+            np.concatenate([table[:, columns[name]] for table in tables], out=column)
             column *= g if name in ACCELERATION else 1.0
         x = x if every else np.asfortranarray(x[seen])
         for column, name in zip(x.T, names, strict=True):
@@ -382,7 +385,7 @@ def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int
     return places
 
 
-def _any_value(table: pl.DataFrame, places: Sequence[int]) -> NDArray[np.bool_]:
+def _any_value(table: Array, places: Sequence[int]) -> NDArray[np.bool_]:
     """Rows (n,) in which any of these columns holds something other than zero or nothing."""
-    columns = [table[str(place)].to_numpy() for place in places] or [np.zeros(len(table))]
+    columns = [table[:, place] for place in places] or [np.zeros(len(table))]
     return np.logical_or.reduce([(column != 0) & ~np.isnan(column) for column in columns])

@@ -18,6 +18,7 @@ from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
 from palpate.recording import text
 from palpate.recording.formats import as_utf8, check_kind, is_number, refusing_damage, separator_of
+from palpate.recording.headers import split_header, to_si
 from palpate.recording.recording import Array, Channel, Clock, Recording
 
 CSV, PARQUET = "csv", "parquet"
@@ -122,7 +123,7 @@ def _parse(
 def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
     """The place of the column of times, which is read as text: its numbers may need 64 bits, or be dates."""
     wanted = spec_of(time).column
-    bare = [text.split_header(header)[0] for header in headers]
+    bare = [split_header(header)[0] for header in headers]
     named = [
         wanted in pair if wanted else text.time_name(pair[1]) is not None for pair in zip(headers, bare, strict=True)
     ]
@@ -131,7 +132,7 @@ def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
 
 def _stored(headers: Sequence[str], frame: pl.DataFrame, first_line: int) -> list[Stored]:
     """The columns of a table; names that differ only in their unit keep it."""
-    lines, parts = np.arange(len(frame)) + first_line, [text.split_header(header) for header in headers]
+    lines, parts = np.arange(len(frame)) + first_line, [split_header(header) for header in headers]
     bare = Counter(name for name, _ in parts)
     return [
         Stored(name if bare[name] == 1 else header, column, unit, lines=lines)
@@ -352,7 +353,7 @@ def _columns(
 def _all_of(path: Path, signal: _Signal, brief: bool) -> list[Channel]:
     """The channels of an array, by its short name or its whole one."""
     stored, name, parts = signal.stored, signal.short if brief else signal.stored.name, signal.parts()
-    is_vector = stored.vector or text.to_si(_split(name, stored.unit)[1])[1] == "m"
+    is_vector = stored.vector or to_si(_split(name, stored.unit)[1])[1] == "m"
     if "" in signal.columns or (len(parts) == 3 and not stored.units and is_vector):
         named = [(name, parts)]
     else:
@@ -362,12 +363,12 @@ def _all_of(path: Path, signal: _Signal, brief: bool) -> list[Channel]:
 
 def _split(name: str, unit: str) -> tuple[str, str]:
     """Name and unit; a unit that palpate does not know stays part of the name, as in the header of a table."""
-    return text.split_header(f"{name} [{unit}]") if unit else (name, "")
+    return split_header(f"{name} [{unit}]") if unit else (name, "")
 
 
 def _named(path: Path, wanted: str, known: Collection[str]) -> str:
     """The one of the known names that is meant: units may stand behind it, and groups be left out if that is clear."""
-    exact = [name for name in (wanted, text.split_header(wanted)[0]) if name in known]
+    exact = [name for name in (wanted, split_header(wanted)[0]) if name in known]
     matches = exact[:1] or [name for name in known if name.endswith(f"/{wanted}")]
     if not matches:
         raise UnknownName("column", wanted, known, where=str(path))
@@ -394,7 +395,7 @@ def _channel(path: Path, name: str, spec: ColumnSpec, parts: Sequence[_Part]) ->
         bare = signal.stored.name.removeprefix(f"{signal.stored.group}/")
         unit = spec.unit or _split(f"{bare}.{label}" if label else bare, stated)[1]
         try:
-            scales.append(text.to_si(unit or "1"))
+            scales.append(to_si(unit or "1"))
         except PalpateError as error:
             raise FileProblem(path, f"channel {name!r}: {error}") from error
     if len({unit for _, unit in scales}) != 1 or len(parts) not in (1, 3):

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from palpate.errors import PalpateError
 from palpate.physics.units import parse_quantity, parse_unit
-from palpate.recording.text import to_si
+from palpate.recording.headers import to_si
 
 Reader = Callable[[Any], float]
 _LONGEST = 60
