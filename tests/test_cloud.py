@@ -7,7 +7,18 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, UnknownName
-from palpate.motion.cloud import Cloud, Markers, align, completed, fit_body, mean_cloud, static_cloud, still_cloud
+from palpate.motion.cloud import (
+    Cloud,
+    Markers,
+    align,
+    completed,
+    differing,
+    fit_body,
+    mean_cloud,
+    realigned,
+    static_cloud,
+    still_cloud,
+)
 
 NAMES = tuple(f"Body:m{i}" for i in range(1, 9))
 
@@ -198,3 +209,19 @@ def test_aligning_leaves_points_as_they_are_however_they_lie_in_memory() -> None
     points, before = stored.transpose(1, 2, 0), stored.copy()
     assert align(points, cloud).usable.all()
     np.testing.assert_array_equal(stored, before)
+
+
+@pytest.mark.parametrize("noise", [1e-4, 3e-4, 0.03])
+def test_frames_that_change_are_aligned_again_and_others_judged_by_the_noise(noise: float) -> None:
+    markers, _, _ = recording(places(), seconds=5.0)
+    points = markers.points.copy()
+    points[100:120, 2] += 0.01
+    points[200:230, 3:] = np.nan
+    points[300:310, 4:] = np.nan
+    changed = differing(markers.points, points)
+    assert changed[100:120].any()
+    assert not changed[320:].any()
+    new = realigned(align(markers.points, places()), points, places(), changed, noise_m=noise, before_m=None)
+    anew = align(points, places(), noise_m=noise)
+    for name in ("rotation", "position", "error", "used", "turn_std", "reason"):
+        np.testing.assert_allclose(getattr(new, name), getattr(anew, name), rtol=1e-12, atol=1e-14)

@@ -119,3 +119,12 @@ def test_where_z_points_up_weight_works_by_the_height_of_the_place(name: str) ->
         rates = np.array(mechanism.rates(state.tolist(), FLOATS))
         rise = (height(state[:-n] + h * rates) - height(state[:-n] - h * rates)) / (2 * h)
         assert power == pytest.approx(mechanism.gravity * m * rise, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", list(MECHANISMS))
+def test_the_motion_of_the_body_alone_is_that_of_the_whole(name: str) -> None:
+    mechanism, rng = MECHANISMS[name](), np.random.default_rng(2)
+    state, acc = (0.3 * rng.normal(size=len(x)) for x in (mechanism.state, mechanism.accelerations))
+    whole, alone = (f(state.tolist(), acc.tolist(), FLOATS) for f in (mechanism.expand, mechanism.body_motion))
+    for part in ("specific_acceleration", "omega", "omega_dot"):
+        assert getattr(alone, part) == pytest.approx(getattr(whole, part), rel=1e-14)

@@ -330,3 +330,21 @@ def test_an_imu_that_does_not_belong_to_the_door_is_named_and_left_out(tmp_path:
     assert any("IMU is left out, markers alone tell the motion" in x for x in result.data["warnings"])
     for name, value in truth.items():
         assert abs(result.data["parameters"][name]["value"] - value) < 1.5 * half(result, name)
+
+
+@pytest.mark.parametrize(("n", "each"), [(1, 4), (2, 5), (5, 6)])
+def test_elimination_in_pieces_is_that_of_the_whole_matrix(n: int, each: int) -> None:
+    rng, samples, lags = np.random.default_rng(n), 6 * each, 5
+    blocks = 0.1 * rng.normal(size=(lags, samples, n, n))
+    blocks[0] = blocks[0] + blocks[0].swapaxes(1, 2) + 5 * n * np.eye(n)
+    whole = np.zeros((samples, n, samples, n))
+    for lag in range(lags):
+        blocks[lag, samples - lag :] *= lag == 0
+        for u in range(samples - lag):
+            whole[u + lag, :, u], whole[u, :, u + lag] = blocks[lag, u], blocks[lag, u].T
+    matrix, right = whole.reshape(samples * n, -1), rng.normal(size=(samples * n, 3))
+    factor, x = trajectory._Factor(blocks, each), right.copy()  # pyright: ignore[reportPrivateUsage]
+    factor.forward(x)
+    np.testing.assert_allclose(x.T @ x, right.T @ np.linalg.solve(matrix, right), rtol=1e-12)
+    factor.backward(x)
+    np.testing.assert_allclose(x, np.linalg.solve(matrix, right), rtol=1e-10, atol=1e-14)

@@ -332,7 +332,7 @@ class _Normal:
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
         constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
         signs = np.random.default_rng(1).choice([-1.0, 1.0], (len(constants), _DRAWS))
-        moves = -half[:, 2:] @ np.hstack([constants, np.linalg.cholesky(covariance) @ signs])
+        moves = half[:, 2:] @ -np.hstack([constants, np.linalg.cholesky(covariance) @ signs])
         moves[:, :2] += half[:, :2]
         factor.backward(moves)
         steps, swayed = np.split(moves[: self.size].reshape(-1, self.n, 2 + _DRAWS), [2], axis=2)
