@@ -121,7 +121,7 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
         noise, begun = prepared.noise, prepared.begun
         fit = fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=free_ends, tell=tell)
         sloping = None if config.method == "joint" else with_slope(fit)
-        return fit if sloping is None else fit_inputs(sloping, segments, plan, noise=noise, tell=tell)
+        return fit if sloping is None else fit_inputs(sloping, segments, plan, noise=noise, near=fit, tell=tell)
 
 
 def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -> Replay | None:

@@ -257,10 +257,24 @@ def solve_values(
     start: FloatArray | None = None,
 ) -> dict[str, float]:
     """Estimate -> value of `solve`, for the many fits to nearly the same data of which nothing else is asked."""
+    p = solve_p(compressed, prior=prior, factor=factor, known_mass=known_mass, fixed=fixed, start=start)
+    map_ = compressed.model.map(factor=factor, known_mass=known_mass, fixed=fixed)
+    return dict(zip(_drawn_names(compressed.model, map_)[0], drawn_values(map_, p).tolist(), strict=True))
+
+
+def solve_p(
+    compressed: Compressed,
+    *,
+    prior: Prior | None = None,
+    factor: Factor = "UtU",
+    known_mass: float | None = None,
+    fixed: Mapping[str, float] | None = None,
+    start: FloatArray | None = None,
+) -> FloatArray:
+    """The parameters of `solve` alone, in column order."""
     believed, map_, penalty = _believed(compressed.model, prior, factor, known_mass, fixed)
     if believed is not None and believed.damping is None:  # which a fit without its intervals cannot choose
-        solution = solve(compressed, prior=prior, factor=factor, known_mass=known_mass, fixed=fixed, start=start)
-        return {e.name: e.value for e in solution.estimates}
+        return solve(compressed, prior=prior, factor=factor, known_mass=known_mass, fixed=fixed, start=start).p
     R = _factor(compressed)
     damping = 0.0 if believed is None or believed.damping is None else believed.damping
     problem = Problem(R, map_, penalty, damping, negligible=(NO_STEP * _level(compressed, R)) ** 2)
@@ -271,8 +285,7 @@ def solve_values(
     if theta is None:
         begin, beyond = starts(problem, unconstrained(R))
         theta = begin[0] if beyond is not None else _least(problem, begin, start).theta
-    values = drawn_values(map_, map_.forward(theta))
-    return dict(zip(_drawn_names(compressed.model, map_)[0], values.tolist(), strict=True))
+    return map_.forward(theta)
 
 
 def _believed(

@@ -24,7 +24,7 @@ from palpate.experiment.stage.inputs import (
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, robust, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
-from palpate.identify.solution import VAGUE, Estimate, Status, natural_size, solve_values
+from palpate.identify.solution import VAGUE, Estimate, Status, natural_size, solve_p, solve_values
 from palpate.model import Model
 from palpate.motion.extrinsics import Placement
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
@@ -62,9 +62,17 @@ class Prediction:
 
 
 def predict(
-    inputs: Inputs, moved: Moved, balance: Balance, p: FloatArray, segments: Mapping[str, Sequence[Segment]]
+    inputs: Inputs,
+    moved: Moved,
+    balance: Balance,
+    p: FloatArray,
+    segments: Mapping[str, Sequence[Segment]],
+    near: Prediction | None = None,
 ) -> Prediction:
-    """The rows of all samples that were seen, windows chosen for the parameters p; balance: the whole one."""
+    """The rows of all samples that were seen, windows chosen for the parameters p; balance: the whole one.
+
+    near: of nearly the same inputs, beside whose windows these are looked for.
+    """
     if inputs.imu is not None:
         return _in_band(inputs, moved, balance, segments)
     times, rate, used = inputs.times_s, inputs.rate_hz, balance.used
@@ -106,7 +114,11 @@ def predict(
     # errors fall with the length as noise does, then rise as motion is lost: every second window until all rise, and
     # their neighbours
     chosen: dict[tuple[str, int], int] = {}
-    for n in windows[::2]:
+    if near is not None and near.windows_s.keys() == kinds.keys():
+        begin = {round(near.windows_s[kind][j] * rate) for kind, j in places}
+        left |= {n: left_of(n) for n in sorted(begin.intersection(windows))}
+        chosen = {place: best(place) for place in places} if left else chosen
+    for n in () if left else windows[::2]:
         left[n] = left_of(n)
         chosen = {place: best(place) for place in places}
         if n not in chosen.values():
@@ -385,17 +397,20 @@ def fit_inputs(
     *,
     noise: MotionNoise | None = None,
     begun: tuple[Moved, Balance] | None = None,
+    near: Fit | None = None,
     find_contact: bool = False,
     tell: Tell = silent,
 ) -> Fit:
     """Fit the plan's segments.
 
-    noise: of the motion; begun: motion and whole balance of the inputs, where they are known already. find_contact:
-    stops are moved inwards as far as something not in the model pushes back near the ends of the travel.
+    noise: of the motion; begun: motion and whole balance of the inputs, where they are known already; near: a fit of
+    nearly the same inputs. find_contact: stops are moved inwards as far as something not in the model pushes back near
+    the ends of the travel.
     """
 
     def fitted(stops: tuple[float, float] | None, begun: tuple[Moved, Balance] | None = None) -> Fit:
-        return _between_stops(replace(inputs, stops=stops), segments, plan, noise, begun, tell)
+        beside = None if near is None else near.prediction
+        return _between_stops(replace(inputs, stops=stops), segments, plan, noise, begun, beside, tell)
 
     fit = fitted(inputs.stops, begun)
     if not find_contact:
@@ -427,6 +442,7 @@ def _between_stops(
     plan: Plan,
     noise: MotionNoise | None,
     begun: tuple[Moved, Balance] | None,
+    near: Prediction | None,
     tell: Tell,
 ) -> Fit:
     moved, balance = (move(inputs), None) if begun is None else begun
@@ -447,12 +463,12 @@ def _between_stops(
         unwanted = np.array([row.name in inputs.unwanted for row in inputs.mechanism.rows])
         free = replace(inputs, belief=replace(inputs.belief, prior=None))
         for _ in range(TIMES):
-            left = np.maximum(train.rms(solve_with(free, train, fixed).p), 1e-9)
+            left = np.maximum(train.rms(solve_p(train, **_believed(free, fixed, None))), 1e-9)
             sigma = np.where(unwanted, stage_inputs.UNWANTED * left.max(), left)
             train = replace(train, weights=sigma.min() / sigma)
         balance = replace(balance, weights=train.weights)
     solution = solve_with(inputs, train, fixed)
-    prediction = predict(inputs, moved, balance, solution.p, segments)
+    prediction = predict(inputs, moved, balance, solution.p, segments, near)
     return Fit(inputs, plan, moved, balance, noise, train, weights, solution, shaped, spring, prediction)
 
 
