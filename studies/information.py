@@ -97,10 +97,11 @@ def _solution(path: Path, method: str) -> Solution:
 
 def _numbers(path: Path, truth: dict[str, float]) -> list[Number] | None:
     try:
-        solutions = [_solution(path, method) for method in METHODS]
+        balance, together = _solution(path, "balance"), _solution(path, "joint")
+        alone = _solution(path, "markers alone") if "  imu:" in path.read_text() else balance
     except PalpateError:
         return None
-    numbers: list[Number] = []
+    solutions, numbers = (alone, balance, together), list[Number]()
     for name, bound in zip((e.name for e in solutions[-1].estimates), bounds(solutions[-1]).tolist(), strict=True):
         intervals = [ci95 for solution in solutions if (ci95 := solution[name].ci95) is not None]
         if name in truth and bound > 0 and len(intervals) == len(solutions):
