@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.physics.arrays import ENOUGH, FloatArray, rate_hz, spread_rows
+from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, rate_hz, spread_rows
 
 Interval = tuple[float, float]
 IntArray = NDArray[np.int64]
@@ -484,13 +484,14 @@ def _windowed_sinc(ratio: float, fineness: int) -> FloatArray:
     return np.asarray(cutoff * np.sinc(cutoff * distance) * window / window[0], dtype=float)
 
 
-def resampled_sign(x: FloatArray) -> FloatArray:
+def resampled_sign(x: FloatArray, slow: BoolArray | None = None) -> FloatArray:
     """The sign of x (samples,) as `resample` shows it: it changes between two samples, and rings before and after.
 
-    Between samples x is straight. NaN counts as no change.
+    Between samples x is straight. NaN counts as no change. slow (samples,): where it takes its time and does not ring.
     """
     sign = np.nan_to_num(np.sign(x))
-    before = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+    changes = sign[:-1] * sign[1:] < 0
+    before = np.flatnonzero(changes if slow is None else changes & ~slow[:-1] & ~slow[1:])
     place = before + x[before] / (x[before] - x[before + 1])
     distance, answer = _step()
     reach = int(np.ceil(distance[-1]))

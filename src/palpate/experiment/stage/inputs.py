@@ -27,7 +27,7 @@ from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_mot
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
 from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
-from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
+from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, runs, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.maps import Factor
@@ -49,8 +49,9 @@ AT_ONCE, BESIDE = 1 << 15, 64
 """Samples of a motion that are computed together, with so many more on either side for the spline."""
 AT_FIRST = 4096
 """Samples that tell the rate of a clock: fewer than a stretch has."""
-RINGS = 8
-"""Samples for which the resampled signals of an IMU and a load cell still feel a knock."""
+RINGS, TURN = 8, 3
+"""Samples for which the resampled signals of an IMU and a load cell still feel a knock, and samples that count as
+resting where it only turns round."""
 UNWANTED = 1e6
 """A row with so large a standard deviation beside the others does not count."""
 FASTEST_HZ = 15.0
@@ -308,6 +309,8 @@ class Moved:
     """(samples,): the motion is known, and nothing beside the hands carries the object."""
     resting: BoolArray
     """(samples,): a coordinate with dry friction may not be moving."""
+    sharp: bool = False
+    """Whether accelerations hold all that the load cells hold: a friction that changes its side rings in both."""
 
 
 def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | None = None) -> Moved:
@@ -323,7 +326,8 @@ def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | Non
     rings_s = 0.0 if inputs.smoothed is None else RINGS / inputs.rate_hz
     if touched.any():
         known &= time_from(inputs.times_s, touched) > max((window_s or inputs.filtering.window_s) / 2, rings_s)
-    return Moved(motion, known, rest_of(inputs) if resting is None else resting)
+    sharp = inputs.smoothed is not None and window_s is None
+    return Moved(motion, known, rest_of(inputs) if resting is None else resting, sharp)
 
 
 def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
@@ -587,17 +591,29 @@ def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) ->
         used = moved.known & np.isfinite(wrench).all(axis=1)
     plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
     sigma = plain if inputs.sigma is None else inputs.sigma
-    return low_passed_friction(inputs, build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used))
+    balance = build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used)
+    return low_passed_friction(inputs, balance, rests_of(moved.resting)) if moved.sharp else balance
 
 
-def low_passed_friction(inputs: Inputs, balance: Balance) -> Balance:
-    """With dry friction that changes its side as the load cells show it: they were low-passed for the reference."""
+def rests_of(resting: BoolArray) -> BoolArray:
+    """(samples,): where it rests for longer than it takes to turn round."""
+    rests = resting.copy()
+    for a, b in runs(resting):
+        rests[a:b] = b - a > TURN
+    return rests
+
+
+def low_passed_friction(inputs: Inputs, balance: Balance, rests: BoolArray | None = None) -> Balance:
+    """With dry friction that changes its side as the load cells show it: they were low-passed for the reference.
+
+    rests (samples,): where friction goes from one side to the other by and by, as much as holds the object.
+    """
     if inputs.filtering.published or rate_hz(inputs.sensors[0].wrench.times_s) < FASTER * inputs.rate_hz:
         return balance
     coordinates = dict(balance.kinematics.coordinates)
     for name in {e.acts_on for e in inputs.model.elements if e.dry}:
         c = coordinates[name]
-        coordinates[name] = replace(c, side=resampled_sign(np.asarray(c.speed, dtype=float)))
+        coordinates[name] = replace(c, side=resampled_sign(np.asarray(c.speed, dtype=float), rests))
     return replace(balance, kinematics=replace(balance.kinematics, coordinates=coordinates))
 
 

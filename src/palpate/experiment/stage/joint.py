@@ -22,6 +22,7 @@ from palpate.experiment.stage.inputs import (
     low_passed_friction,
     on_slope,
     position_noise,
+    rests_of,
     zeros_of,
 )
 from palpate.experiment.stage.lack import white_noise
@@ -50,8 +51,6 @@ LIKELY = 2.0
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
 real object keeps to: 0.3, less where weight tells it. Farther than so many standard deviations it is not off: something
 else takes its place."""
-TURN = 3
-"""Samples that count as resting where it only turns round."""
 REACH = 40
 """Samples that a low-pass may reach."""
 LEAST = 1e-4
@@ -232,9 +231,8 @@ def _noise(fit: Fit) -> FloatArray:
 def _near_rest(resting: BoolArray) -> BoolArray:
     """Where it rests, and as far from longer rests as the unknown friction there still rings."""
     near = resting.copy()
-    for a, b in runs(resting):
-        if b - a > TURN:
-            near[max(0, a - RINGS) : b + RINGS] = True
+    for a, b in runs(rests_of(resting)):
+        near[max(0, a - RINGS) : b + RINGS] = True
     return near
 
 

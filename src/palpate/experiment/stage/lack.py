@@ -178,7 +178,7 @@ def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
     cut = replace(
         fit,
         inputs=fit.inputs.cut(spans),
-        moved=Moved(motion, fit.moved.known[at], fit.moved.resting[at]),
+        moved=Moved(motion, fit.moved.known[at], fit.moved.resting[at], fit.moved.sharp),
         balance=replace(balance, times_s=t[at], kinematics=balance.kinematics.at(at), wrench=balance.wrench[at]),
         varied=None if fit.varied is None else tuple((name, inputs.cut(spans)) for name, inputs in fit.varied),
     )
