@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, log, pi, sqrt
 
@@ -49,10 +49,20 @@ def check_channels(
     for clock in {id(channel.clock): channel.clock for channel in channels}.values():
         findings += _dropouts(clock, [channel for channel in channels if channel.clock is clock], segments)
     expected = noise or {}
-    seen = [(name, _Used.of(channel, segments)) for name, channel in zip(names, channels, strict=True)]
-    seen = [(name, used) for name, used in seen if np.isfinite(used.x).any()]
-    simulated = len(seen) >= _AXES and not any(_white_noise(used.some) for _, used in seen)
-    for name, used in seen:
+
+    def seen() -> Iterator[tuple[str, _Used]]:
+        """One at a time: copies of all channels of an hour would fill the memory."""
+        every = ((name, _Used.of(channel, segments)) for name, channel in zip(names, channels, strict=True))
+        return ((name, used) for name, used in every if np.isfinite(used.x).any())
+
+    silent = 0
+    for _, used in seen() if len(channels) >= _AXES else ():
+        if _white_noise(used.some):
+            silent = 0
+            break
+        silent += 1
+    simulated = silent >= _AXES
+    for name, used in seen():
         constant = _constant(used)
         if not (simulated and constant and not used.x[np.isfinite(used.x)].any()):
             findings += constant or _faults(used, expected.get(name, expected.get(used.name)))
@@ -271,7 +281,7 @@ def _order(used: _Used, expected: float) -> int:
     White noise of variance s2 has the variance binomial(2k, k) s2 in k-th differences, 6 s2 in second ones; a
     sine of frequency f is multiplied by (2 sin(pi f / rate))^k.
     """
-    swing, gain = float(np.nanstd(used.x)), 2 * np.sin(min(pi / 2, pi * _HAND_HZ / used.rate_hz))
+    swing, gain = float(np.nanstd(used.some)), 2 * np.sin(min(pi / 2, pi * _HAND_HZ / used.rate_hz))
     return next((k for k in (2, 4) if swing * gain**k < expected * sqrt(comb(2 * k, k))), 6)
 
 
@@ -324,6 +334,8 @@ def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span
 def _gaps(times_s: FloatArray, period: float) -> IntArray:
     """After which samples some are missing: after a long step all stamps are late, after mere jitter only one is."""
     at = np.flatnonzero(np.diff(times_s) > 1.5 * period)
+    if not len(at):
+        return at
     first, last = np.maximum(at - _AROUND + 1, 0), np.minimum(at + _AROUND + 1, len(times_s))
     total = np.concatenate([[0.0], np.cumsum(times_s - times_s[:1])])
     before = (total[at + 1] - total[first]) / (at + 1 - first)
