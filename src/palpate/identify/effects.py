@@ -117,6 +117,10 @@ class Leftover:
     """Mean variance of the noise."""
 
 
+HIDDEN = 1e-9
+"""Norm of a column that rounding alone explains, over the largest."""
+
+
 def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -> Leftover:
     """Of a fit to these rows.
 
@@ -134,7 +138,8 @@ def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -
     beside = np.concatenate([D.T, np.zeros((len(pull), len(D))), np.sqrt(level) * np.eye(len(D))])
     M = np.concatenate([fitted, beside], axis=1)
     r = np.concatenate([left, -target, np.zeros(len(D))])
-    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
+    scale = np.sqrt(np.einsum("ij,ij->j", M, M))
+    scale[scale <= HIDDEN * scale.max(initial=0.0)] = np.inf  # what the rows do not show, nothing moves
     Q, T = np.linalg.qr(np.divide(M, scale, out=M))
     r = r - Q @ (Q.T @ r)
     return Leftover(rows, solution, X, left, r, Q, np.linalg.pinv(T) / scale[:, None], level)
