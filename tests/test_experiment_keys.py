@@ -70,6 +70,7 @@ EFFECTLESS: list[tuple[str, str, str]] = [
     (DOOR, "uncertain: {closed: 1 mm}", "uncertain.closed: the position of 'door' is an angle, not a length"),
     (DOOR, "stops: [0 mm, 5 mm]", "stops: the position of 'door' is an angle, not a length"),
     (DOOR, "method: joint\nprocedure: two-step", "procedure: a joint estimate has one step"),
+    (BARROW, "method: joint\nrows: moments", "rows: a joint estimate weighs each row by its noise"),
     (DOOR, "method: joint\nrobust: true", "robust: a joint estimate weighs every sample by itself"),
     (DOOR, "method: joint\nfiltering: {type: published}", "method: a joint estimate has no published filters"),
     (DOOR, "bias: estimated", "bias: it cannot be estimated here: with one freedom"),

@@ -28,8 +28,8 @@ from palpate.experiment.stage.fit import (
     solve_with,
 )
 from palpate.experiment.stage.ground import (
+    _directions,  # pyright: ignore[reportPrivateUsage]
     _feet_down,  # pyright: ignore[reportPrivateUsage]
-    _vertical,  # pyright: ignore[reportPrivateUsage]
     feet_findings,
     rolled_radius,
     wheel_findings,
@@ -382,7 +382,8 @@ def test_up_is_the_normal_of_the_floor(x: float, y: float, seed: int) -> None:
     flat = np.column_stack([rng.uniform(-1, 1, (n, 2)), 0.2 + 2e-4 * rng.normal(size=n)])
     R = exp_rotation(np.array([x, y, 0.0]))
     poses = Poses(np.arange(n) / 100, np.broadcast_to(R, (n, 3, 3)), flat @ R.T)
-    up, std, _, _ = _vertical(poses, None)
+    known = _directions(poses, None)
+    up, std = known.up, float(np.sqrt(np.diag(known.covariance)[:2].max()))
     assert np.abs(up - R[:, 2]).max() < 5e-4
     assert std >= np.radians(0.1)
 

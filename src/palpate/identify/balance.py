@@ -671,7 +671,7 @@ def _noise(balance: Balance, noise: MotionNoise, part: _Part) -> FloatArray:
     What that adds to the scatter between pieces is in the intervals.
     """
     every = max(1, len(part.blocks) // MOST_NOISY)
-    some = replace(part, blocks=part.blocks[every // 2 :: every])
+    some = replace(part, blocks=part.blocks[(every - 1) // 2 :: every])  # the last may be a remainder
     whole = [_pieces(z, part.pieces) for z in _blocks(balance, noise, some)]
     share = sum(outputs for _, outputs in some.blocks) / part.outputs
     return np.add.reduce([z @ z.swapaxes(2, 3) for z in whole]) / share

@@ -490,6 +490,8 @@ def resampled_sign(x: FloatArray, slow: BoolArray | None = None) -> FloatArray:
     Between samples x is straight. NaN counts as no change. slow (samples,): where it takes its time and does not ring.
     """
     sign = np.nan_to_num(np.sign(x))
+    on_it = 1 + np.flatnonzero((sign[1:-1] == 0) & (sign[:-2] * sign[2:] < 0))  # it changes at a sample
+    sign[on_it] = sign[on_it - 1]
     changes = sign[:-1] * sign[1:] < 0
     before = np.flatnonzero(changes if slow is None else changes & ~slow[:-1] & ~slow[1:])
     place = before + x[before] / (x[before] - x[before + 1])

@@ -91,9 +91,8 @@ class Smoothed:
         return replace(self, motion=_sum(self.motion, self.noise))
 
     def sways(self) -> list[Smoothed]:
-        """The same with the IMU's constants off, so that squares of what follows add up to its variance."""
-        share = len(self.swayed) ** -0.5
-        return [replace(self, motion=_sum(self.motion, m, share)) for m in self.swayed]
+        """The same with the IMU's constants off, one way at a time: squares of what follows add up to its variance."""
+        return [replace(self, motion=_sum(self.motion, m)) for m in self.swayed]
 
     def speed_noise(self, still: Interval | None) -> FloatArray:
         """(n,): standard deviation of the speeds, rad/s and m/s; at least what they show where nothing moves."""
@@ -119,9 +118,9 @@ class Smoothed:
         return replace(self, motion=_sum(self.motion, change))
 
 
-def _sum(a: CoordinateMotion, b: CoordinateMotion, share: float = 1.0) -> CoordinateMotion:
+def _sum(a: CoordinateMotion, b: CoordinateMotion) -> CoordinateMotion:
     pairs = ((a.position, b.position), (a.speed, b.speed), (a.acceleration, b.acceleration))
-    return CoordinateMotion(a.times_s, *(x + share * y for x, y in pairs))
+    return CoordinateMotion(a.times_s, *(x + y for x, y in pairs))
 
 
 def smooth(

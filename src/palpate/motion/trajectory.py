@@ -35,8 +35,8 @@ _FAR = 3.0
 """Standard deviations from which a sample of channels alike counts less the farther the worst of them is off, by their
 ratio squared as with Cauchy's errors (Holland & Welsch 1977): a knock is no motion, whichever axis would explain it."""
 _START_S = 0.21
-_DRAWS = 6
-"""Of constants that are off: the variance of what follows is known to a factor of 1.6."""
+_SWAYS = 6
+"""Ways in which constants may be off: five that matter most, and the others together."""
 _FOURTH, _ROUGH = (1.0, -4.0, 6.0, -4.0, 1.0), 1 / 16
 """Fourth differences and how much they count: 16 times a measured coordinate at half the rate, 1e-4 of it at a tenth.
 """
@@ -93,7 +93,7 @@ class Path:
     drawn: FloatArray
     """Coefficients of what noise of the instruments, drawn once, makes of the motion."""
     swayed: FloatArray
-    """(samples + 4, n, draws): of what constants of the instruments make of it that are off as they may be."""
+    """(samples + 4, n, ways): of what constants of the instruments make of it that are off by a standard deviation."""
     sigma: FloatArray
     """(n + channels,): the noise that residuals show."""
     counts: FloatArray
@@ -322,20 +322,23 @@ class _Normal:
     def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
 
-        Then the constants' standard deviations, and coefficients (samples + 4, n, draws) that follow constants drawn
-        from their covariance by random signs (Hutchinson 1990). pull: (constants,) to what they are believed to be
-        before, in standard deviations `prior`.
+        Then the constants' standard deviations, and coefficients (samples + 4, n, `_SWAYS`) that follow constants which
+        are off as they may be: along the directions that move the motion most beside its noise, and along all others
+        with random signs. pull: (constants,) to what they are believed to be before, in standard deviations `prior`.
         """
         factor, half = self.eliminated()
-        inner = self.corner - (half.T @ half)[2:]
+        inside = (half.T @ half)[2:]
+        inner = self.corner - inside
         inner[:, 0] += pull / prior
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
         constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
-        signs = np.random.default_rng(1).choice([-1.0, 1.0], (len(constants), _DRAWS))
-        moves = half[:, 2:] @ -np.hstack([constants, np.linalg.cholesky(covariance) @ signs])
+        root = np.linalg.cholesky(covariance)
+        others, most = np.split(np.linalg.eigh(root.T @ inside[:, 2:] @ root)[1], [1 - _SWAYS], axis=1)
+        signs = np.random.default_rng(1).choice([-1.0, 1.0], (others.shape[1], 1))
+        moves = half[:, 2:] @ -np.hstack([constants, root @ np.hstack([most, others @ signs])])
         moves[:, :2] += half[:, :2]
         factor.backward(moves)
-        steps, swayed = np.split(moves[: self.size].reshape(-1, self.n, 2 + _DRAWS), [2], axis=2)
+        steps, swayed = np.split(moves[: self.size].reshape(-1, self.n, moves.shape[1]), [2], axis=2)
         return steps, constants, stds, swayed
 
 

@@ -129,7 +129,8 @@ def spread(n: int, most: int, length: int) -> list[tuple[int, int]]:
     """[start, stop) of stretches of so many samples, `most` in all, spread evenly over n; all n where that is less."""
     if n <= max(most, length):
         return [(0, n)]
-    starts = np.linspace(0, n - length, max(1, most // length)).astype(int).tolist()
+    count = max(1, most // length)
+    starts = ((np.arange(count) + 0.5) * n / count - length / 2).astype(int).tolist()  # in the middle of equal parts
     return [(i, i + length) for i in starts]
 
 

@@ -330,6 +330,8 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         yield "method", "a joint estimate has no published filters", "leave filtering out, or write method: balance"
     if config.method == "joint" and config.procedure == "two-step":
         yield "procedure", "a joint estimate has one step", "leave it out, or write method: balance"
+    if config.method == "joint" and config.rows != "all":
+        yield "rows", "a joint estimate weighs each row by its noise and leaves none out", "write method: balance"
     if config.method == "joint" and config.robust:
         yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
     if config.known_mass is None and config.rows == "moments":

@@ -69,10 +69,8 @@ class Ground:
     """Of the axle's frame in a world whose z is the floor's normal."""
     up: FloatArray
     """(2,): components of up along the floor."""
-    tilt_std_rad: float
-    """How well up is known, about each level axis, and ..."""
-    floor_std_rad: float
-    """... the floor's normal."""
+    root: FloatArray
+    """(4, 4): how vertical and floor may be off, about x and y each, in columns of one standard deviation, rad."""
     vertical: str
     """Where that was taken from, in words."""
     grounded: BoolArray
@@ -83,11 +81,6 @@ class Ground:
     """Where feet touch the ground, m in the object's frame, left first; none where it never stands."""
     findings: tuple[Finding, ...]
 
-    @property
-    def root(self) -> FloatArray:
-        """(4, 4): of the covariance of vertical and normal, about x and y each, rad."""
-        return np.diag(np.repeat([self.tilt_std_rad, self.floor_std_rad], 2))
-
 
 def ground_of(
     captured: CapturedMotion, mechanism: Mechanism, segments: Mapping[str, Sequence[Segment]], static: Segment | None
@@ -96,8 +89,8 @@ def ground_of(
     assert mechanism.wheel is not None
     poses = captured.body.poses_of("axle")
     tilt = None if captured.placement is None else captured.placement.tilt
-    up, std, words, findings = _vertical(poses, tilt)
-    normal, of_normal = _normal(poses, up)
+    known = _directions(poses, tilt)
+    normal, findings = known.normal, list(known.findings)
     level = np.eye(3)
     sine = float(np.hypot(normal[0], normal[1]))
     if sine >= 1e-12:
@@ -120,40 +113,64 @@ def ground_of(
         evidence = "the feet are assumed to be off the ground in the segments"
         findings.append(Finding("feet", evidence, "markers.feet names none"))
     blocked = time_from(poses.times_s, grounded) <= CLEAR_S
-    return Ground(poses, (level @ up)[:2], std, of_normal, words, grounded, blocked, points, tuple(findings))
+    root = _root(known.covariance)
+    return Ground(poses, (level @ known.up)[:2], root, known.vertical, grounded, blocked, points, tuple(findings))
 
 
-def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, list[Finding]]:
-    """Up, its standard deviation, where it comes from, and what disagrees.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Directions:
+    """Up and the floor's normal in the capture frame, estimated together."""
 
-    From the plane in which the axle's middle rolls, the IMU and the capture frame, each as good as it can be. A wheel
-    that stays on a level floor keeps its middle at one height: the plane's normal is up as far as the floor is level.
-    An accelerometer's zero tells up to a few tenths of a degree.
+    up: FloatArray
+    normal: FloatArray
+    covariance: FloatArray
+    """(4, 4), rad2: of the level components of up, and of the normal."""
+    vertical: str
+    findings: tuple[Finding, ...]
+
+
+def _directions(axle: Poses, tilt: Tilt | None) -> _Directions:
+    """From the plane in which the axle's middle rolls, the IMU and the capture frame, each as good as it can be.
+
+    A wheel that stays on the floor keeps its middle at one height above it: the plane shows the normal, which is up as
+    far as the floor is level. An accelerometer's zero tells up to a few tenths of a degree.
     """
-    slope, covariance = _floor(axle)
-    covariance = covariance + FLOOR_RAD**2 * np.eye(2)
-    information = symmetric_inverse(covariance)
-    total = information @ slope
+    slope, of_slope = _floor(axle)
+    rolled, level = symmetric_inverse(of_slope), np.eye(2) / FLOOR_RAD**2
+    of_up, pull = np.eye(2) / CAPTURE_RAD**2, np.zeros(2)
     words = f"floor under the wheel {np.degrees(np.hypot(*slope)):.2f} deg off the capture frame's z"
     findings: list[Finding] = []
     if tilt is not None:
         turn = np.array([[0.0, 1.0], [-1.0, 0.0]])  # of rotations about x and y -> of up's components: up = (y, -x, 1)
         other, by_imu = np.array(tilt.up[:2]), turn @ tilt.covariance @ turn.T
         apart = other - slope
-        if float(apart @ symmetric_inverse(by_imu + covariance) @ apart) > SIGNIFICANT**2:
+        if float(apart @ symmetric_inverse(by_imu + of_slope + FLOOR_RAD**2 * np.eye(2)) @ apart) > SIGNIFICANT**2:
             evidence = (
                 f"by the IMU up is {np.degrees(np.hypot(*apart)):.2f} deg off the normal of the floor on which the "
                 "wheel rolls: the floor slopes, or the accelerometer's zero is off (accelerometer_zero)"
             )
             findings.append(Finding("vertical", evidence))
-        information = information + symmetric_inverse(by_imu)
-        total = total + symmetric_inverse(by_imu) @ other
+        of_up, pull = of_up + symmetric_inverse(by_imu), symmetric_inverse(by_imu) @ other
         words += f", by the IMU {np.degrees(np.hypot(*other)):.2f} deg"
-    information = information + np.eye(2) / CAPTURE_RAD**2
-    best = symmetric_inverse(information) @ total
-    up = np.array([best[0], best[1], 1.0])
-    std = float(np.sqrt(np.diag(symmetric_inverse(information)).max()))
-    return up / np.linalg.norm(up), std, words, findings
+    information = np.block([[of_up + level, -level], [-level, rolled + level]])
+    covariance = symmetric_inverse(information)
+    best = covariance @ np.concatenate([pull, rolled @ slope])
+    up, normal = (np.array([x, y, 1.0]) for x, y in best.reshape(2, 2))
+    up, normal = up / np.linalg.norm(up), normal / np.linalg.norm(normal)
+    return _Directions(up, normal, covariance, words, tuple(findings))
+
+
+def _root(covariance: FloatArray) -> FloatArray:
+    """(4, 4) rotations about x and y, of the vertical and of the floor: first the vertical alone, then both together.
+
+    covariance: of their level components, which are (y, -x) of the rotations.
+    """
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    vertical, both, floor = covariance[:2, :2], covariance[:2, 2:], covariance[2:, 2:]
+    of_floor = np.linalg.cholesky(floor)
+    follows = both @ symmetric_inverse(floor) @ of_floor
+    alone = np.linalg.cholesky(vertical - follows @ follows.T)
+    return np.asarray(np.block([[turn @ alone, turn @ follows], [np.zeros((2, 2)), turn @ of_floor]]), dtype=float)
 
 
 def _floor(axle: Poses) -> tuple[FloatArray, FloatArray]:
@@ -167,16 +184,6 @@ def _floor(axle: Poses) -> tuple[FloatArray, FloatArray]:
     scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / ALIKE_S, 1.0)
     covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2))
     return -tangents / np.sqrt(1 + tangents @ tangents), covariance
-
-
-def _normal(axle: Poses, up: FloatArray) -> tuple[FloatArray, float]:
-    """The floor's normal and its standard deviation: what the wheel shows, near up where it shows little."""
-    slope, covariance = _floor(axle)
-    told, near = symmetric_inverse(covariance), np.eye(2) / FLOOR_RAD**2
-    both = symmetric_inverse(told + near)
-    x, y = both @ (told @ slope + near @ (up[:2] / up[2]))
-    normal = np.array([x, y, 1.0])
-    return normal / np.linalg.norm(normal), float(np.sqrt(np.diag(both).max()))
 
 
 def turned(poses: Poses, turn: FloatArray) -> Poses:

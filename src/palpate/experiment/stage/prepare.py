@@ -218,9 +218,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
         travel_std=travel_std,
         up=up,
-        ground_root=np.zeros((4, 0))
-        if ground is None
-        else np.diag(np.repeat([ground.tilt_std_rad, ground.floor_std_rad], 2)),
+        ground_root=np.zeros((4, 0)) if ground is None else ground.root,
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,
         closed_std=closed_std,

@@ -18,7 +18,7 @@ from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
 from palpate.experiment.stage.compensation import Compensation
 from palpate.experiment.stage.fit import Fit, damping_changes
-from palpate.experiment.stage.ground import resistance, with_feet
+from palpate.experiment.stage.ground import Ground, resistance, with_feet
 from palpate.experiment.stage.inputs import Inputs, Sensor, Zero, motion_noise, position_noise, projected, zeros_of
 from palpate.experiment.stage.lack import LackOfFit
 from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
@@ -391,6 +391,14 @@ def split_zero(sensors: Sequence[Sensor], total: FloatArray, accuracy: SensorPar
     return np.array([S @ W.T @ shared for W in Ws])
 
 
+def _vertical(fit: Fit, ground: Ground) -> dict[str, Any]:
+    """How well it was known before; where the fit has up along the floor, and how well it knows both, about x and y."""
+    before = float(np.linalg.norm(ground.root[:2], axis=1).max())
+    vertical, floor = np.split(np.linalg.norm(fit.inputs.ground_root, axis=1), 2)
+    known = {"up_std_rad": vertical.tolist(), "floor_std_rad": floor.tolist()}
+    return {"text": ground.vertical, "std_rad": before, "up": fit.inputs.up.tolist()} | known
+
+
 def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
     """By how much parameters change when the zeros come from elsewhere: way -> parameter -> change.
 
@@ -481,7 +489,7 @@ def _mechanism(
     if ground is not None and mechanism.wheel is not None:
         entry |= {
             "radius_m": mechanism.wheel.radius,
-            "vertical": {"text": ground.vertical, "std_rad": ground.tilt_std_rad},
+            "vertical": _vertical(fit, ground),
             "feet_m": [list(point) for point in ground.points],
             "train_share_foot_down": float(np.mean(ground.grounded[inside])),
             "feet_assumed": dict(assumed),

@@ -30,13 +30,14 @@ def with_slope(fit: Fit) -> Inputs | None:
         return None
     root, rest = np.split(inputs.ground_root, [2 if inputs.smoothed is None else 4], axis=1)
     at = fit.prediction.at[fit.prediction.inside(fit.plan.segments)]
+    wanted = [i for i, row in enumerate(inputs.mechanism.rows) if row.name not in inputs.unwanted]
     v, level = np.append(fit.p, -1.0), np.maximum(fit.level, 1e-9)
     (left,) = replace(fit.balance, used=None).combined(v)
     moved = [replace(fit.with_inputs(on_ground(inputs, turn))[1], used=None).combined(v)[0] for turn in root.T]
     by_turn = np.array([(x - left)[:, at] for x in moved]).transpose(2, 1, 0)
     by_theta = fit.rows()[..., :-1] @ fit.solution.problem.map_.jacobian(fit.solution.theta)
-    columns = np.concatenate([by_theta, by_turn], axis=2) / level[:, None]
-    left = left[:, at].T / level
+    columns = (np.concatenate([by_theta, by_turn], axis=2) / level[:, None])[:, wanted]
+    left = (left[:, at].T / level)[:, wanted]
     seen = np.isfinite(columns).all(axis=(1, 2)) & np.isfinite(left).all(axis=1)
     A, left = columns[seen], left[seen]
     H, own = np.einsum("nri,nrj->ij", A, A), slice(-len(root.T), None)
@@ -45,9 +46,11 @@ def with_slope(fit: Fit) -> Inputs | None:
     scores = np.einsum("nri,nr->ni", A, left + A @ told)
     of_piece = (inputs.times_s[at][seen] // ALIKE_S).astype(int)
     pieces = np.array([scores[of_piece == k].sum(axis=0) for k in np.unique(of_piece)])
+    if len(pieces) <= A.shape[2]:  # too short to tell how residuals scatter
+        return None
     white, scattered = (x[own, own] for x in (inverse, inverse @ (pieces.T @ pieces) @ inverse))
-    alike = max(1.0, float(np.max(np.diag(scattered) / np.diag(white))))
-    information = symmetric_inverse(white) / alike
+    more = np.linalg.eigvals(np.linalg.solve(white, scattered)).real.max() * len(pieces) / (len(pieces) - A.shape[2])
+    information = symmetric_inverse(white) / max(1.0, float(more))
     after = symmetric_inverse(information + np.eye(len(root.T)))
     moved_by = root @ (after @ (information @ told[own]))
     sure = np.linalg.cholesky(after + DOUBTED**2 * np.eye(len(root.T)))

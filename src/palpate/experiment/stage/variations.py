@@ -160,6 +160,8 @@ def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
 def on_ground(inputs: Inputs, turn: FloatArray) -> Inputs:
     """The same with another vertical, and rolling on another floor: turned about x and y each, (4,) rad."""
     tilt, floor = np.append(turn[:2], 0.0), np.append(turn[2:], 0.0)
+    if inputs.filtering.published:  # floor and vertical are one
+        return _turned_poses(inputs, tilt + floor)
     return tilted(_turned_poses(inputs, floor) if floor.any() else inputs, tilt + floor)
 
 
