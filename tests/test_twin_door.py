@@ -348,3 +348,8 @@ def test_the_papers_samples_are_one_instant() -> None:
     assert twin.gravity == 9.81
     assert other.shapes["b_s.above"] == pytest.approx(math.radians(25))
     assert list(dict(zip(PHI_NAMES, phi, strict=True))) == list(PHI_NAMES)
+
+
+def test_a_session_ends_where_no_stroke_fits_into_what_is_left() -> None:
+    session = Session(still_s=3.5, sweep_s=25.0, blocks=(("train", 30.0), ("test", 15.0)), tail_s=1.0)
+    assert sum(p.seconds for p in door_twin(5, session=session).phases) > 70

@@ -138,8 +138,8 @@ _CYCLE = ("let go", "swing", "shake", "slam", "swing", "shake", "shut", "swing",
 
 def _strokes(rng: np.random.Generator, seconds: float, shut: float, widest: float, vigour: float) -> list[Phase]:
     """Strokes at different speeds through all zones, shaking, letting go, hitting the stops: in any order."""
-    phases, todo, left, at = list[Phase](), list[str](), seconds, shut
-    while left > 1.0:
+    phases, todo, left, at, misses = list[Phase](), list[str](), seconds, shut, 0
+    while left > 1.0 and misses < 3 * len(_CYCLE):  # from some places nothing is short enough
         if not todo:
             todo = [str(kind) for kind in rng.permutation(_CYCLE)]
             if left > 12.0:  # a door that closes by itself is in every block that is long enough
@@ -147,7 +147,8 @@ def _strokes(rng: np.random.Generator, seconds: float, shut: float, widest: floa
                 todo.insert(len(todo) - 1, "let go")
         new = _stroke(rng, todo.pop(), at, shut, widest, vigour)
         length = sum(p.seconds for p in new)
-        if length > left:
+        misses = misses + 1 if length > left else 0
+        if misses:
             continue
         phases += new
         left -= length
