@@ -98,6 +98,8 @@ class LackOfFit:
     """Numbers (the effect's place) that surely differ between two parts of the data (its cause), by a coefficient."""
     attenuation: dict[str, float]
     """Number -> by how much noise in the motion moves it, where that was not taken out."""
+    looked_at_s: float
+    """Seconds of the fit's segments that were looked at: of long ones stretches, spread evenly."""
 
     @property
     def times(self) -> FloatArray:
@@ -110,6 +112,7 @@ class LackOfFit:
         return {
             "rows": {row.name: {"left": a, "noise": b, "unit": row.unit} for row, a, b in left},
             "attenuation": self.attenuation,
+            "looked_at_s": self.looked_at_s,
             "effects": [
                 {"cause": x.effect.cause, "place": x.effect.place, "share": x.share, "evidence": finite(x.evidence)}
                 | {"changes": x.shift}
@@ -128,6 +131,8 @@ class Bench:
     """The rows of a fit with all that is needed to test effects in them."""
 
     fit: Fit
+    segments: Sequence[Segment]
+    """That are looked at."""
     noisy: Fit
     """The same with the instruments' noise added once more."""
     rows: Rows
@@ -157,7 +162,7 @@ def bench(fit: Fit) -> Bench:
     noise = rows.taken((of_all_samples(noisy)[0] - residuals)[None])[0]
     others = [_left_more(fit, residuals, other) for other in _unsure(fit)]
     unsure = rows.taken(np.array(others)) if others else None
-    return Bench(fit, noisy, rows, noise, leftover(rows, fit.solution, unsure))
+    return Bench(fit, segments, noisy, rows, noise, leftover(rows, fit.solution, unsure))
 
 
 def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
@@ -214,7 +219,8 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     )
     free = fit.noise is not None or fit.joint is not None
     moves = {} if free else attenuation(tests.leftover, tests.noisy_columns, tests.noise)
-    return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves)
+    looked_at_s = sum(b - a for a, b in tests.segments)
+    return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves, looked_at_s)
 
 
 def _measured(fit: Fit) -> FloatArray:
