@@ -318,7 +318,7 @@ def test_two_verticals_are_compared_in_the_direction_in_which_they_differ(stds: 
     for direction, size in ((weak, np.radians(2.0)), (strong, np.radians(0.15))):  # the floor is level to 0.1 deg
         x, y = stds * size * direction
         tilt = Tilt(float(x), float(y), covariance, np.zeros(3), np.zeros(3), "", 100.0)
-        assert [f.cause for f in ground._vertical(axle, tilt)[3]] == ["vertical"] * (stds > 4)
+        assert [f.cause for f in ground._directions(axle, tilt).findings] == ["vertical"] * (stds > 4)
 
 
 # --- markers ----------------------------------------------------------------------------------------------------------

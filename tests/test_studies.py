@@ -59,9 +59,9 @@ def test_a_wheelbarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert r.refused == 0
     assert sum(e.inside is False for e in r.parameters) <= 2
     assert all(e.inside or abs(e.of_scale) < 0.05 for e in r.parameters)
-    # with the IMU so little is left that errors of the sensors' places, the same in train and test, count: they are
-    # in the fitted numbers (within their intervals), not in the true ones
-    assert all(0.9 <= x <= 1.1 for x in r.ratio)
+    # with the IMU so little is left that errors of the sensors' places and of the floor, the same in train and test,
+    # count: the fitted numbers allow for them (within their intervals), so they leave less than the true ones
+    assert max(r.ratio) <= 1.1
     assert max(r.smoothing) <= 1.2
     assert max(r.rms[:3]) <= 1.5  # N m
     assert r.moved < 1

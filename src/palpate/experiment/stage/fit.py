@@ -235,6 +235,8 @@ class Joint:
     """What is left over what the instruments' noise leaves, as the parameters feel it: about one."""
     apart: Mapping[str, float]
     """Estimate -> by how many standard deviations of the balance's own it is elsewhere."""
+    balance: Solution
+    """By the balance alone, from which it began."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

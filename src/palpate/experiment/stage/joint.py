@@ -26,7 +26,7 @@ from palpate.experiment.stage.inputs import (
     zeros_of,
 )
 from palpate.experiment.stage.lack import white_noise
-from palpate.experiment.stage.variations import Variation, estimated, with_estimated
+from palpate.experiment.stage.variations import Variation, estimated, with_borders, with_estimated
 from palpate.identify import Compressed, build_balance
 from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance
 from palpate.identify.shapes import Profile, Shaped, with_shapes
@@ -181,8 +181,8 @@ def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
     stds = {e.name: (solution[e.name].value - e.value) / max(e.noise, 1e-300) for e in apart.estimates if e.ci95}
     excess = float(np.sqrt(np.mean(np.diag(solution.uncertainty.noise))))
     fit = replace(fit, inputs=inputs, solution=solution, shaped=_moved(fit.shaped, cells, shapes), untried=untried)
-    fit = replace(fit, joint=Joint(noise, wanted, excess, stds))
-    return replace(fit, solution=widened(fit, _squares(fit, cells, beside)))
+    fit = replace(fit, joint=Joint(noise, wanted, excess, stds, apart))
+    return replace(fit, solution=widened(fit, _squares(fit, cells, beside)), shaped=with_borders(fit))
 
 
 def _balance_with(fit: Fit, variation: Variation, untried: dict[str, str]) -> Balance | None:

@@ -194,8 +194,9 @@ def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
 def lack_of_fit(fit: Fit) -> LackOfFit:
     """Test everything that the fit may lack, by its balance."""
     solution = fit.solution
-    if fit.joint is not None:  # its numbers are not what the balance's own fit leaves its residuals with
-        fit = replace(fit, solution=fit.again(fit.inputs)[1])
+    if fit.joint is not None:  # its numbers are not what the balance's own fit leaves its residuals with, and effects
+        # which that cannot tell from noise say nothing of numbers that are sharper
+        fit, solution = replace(fit, solution=fit.again(fit.inputs)[1]), fit.joint.balance
     tests = bench(fit)
     fit, weights = tests.fit, fit.train.weights
     both, samples = (tests.leftover.left, tests.noise), max(1, tests.rows.samples.sum())

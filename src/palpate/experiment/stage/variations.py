@@ -17,6 +17,7 @@ from palpate.experiment.stage.fit import Fit, solve_with, widened
 from palpate.experiment.stage.ground import rolled_radius, turned
 from palpate.experiment.stage.inputs import ImuMotion, Inputs, still_motion
 from palpate.identify import Solution, solve
+from palpate.identify.shapes import Profile, Shaped
 from palpate.identify.solution import Estimate
 from palpate.motion.clock import ClockMap
 from palpate.motion.extrinsics import Placement, imu_on_load_cell, misplaced
@@ -316,7 +317,26 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     for name, more in _felt_zero(fit).items():
         squares[name] += more
     off = tuple((v.name, v.inputs) for v in varied)
-    return replace(fit, solution=widened(fit, squares), untried=untried, varied=off)
+    return replace(fit, solution=widened(fit, squares), shaped=with_borders(fit), untried=untried, varied=off)
+
+
+def with_borders(fit: Fit) -> Shaped | None:
+    """The shapes with intervals of borders that also allow for where the main coordinate is zero and how far it goes:
+    a border lies so far from there.
+    """
+    inputs, shaped = fit.inputs, fit.shaped
+    if shaped is None or inputs.main is None:
+        return shaped
+    borders = {f"{e.name}.{name}" for e in inputs.model.elements for name in e.borders}
+    share = inputs.travel_std / max(float(np.ptp(inputs.seen_position)), 1e-12)
+    profiles: list[Profile] = []
+    for p in shaped.profiles:
+        if p.interval is not None and p.name in borders:
+            more, (low, high) = 1.96 * float(np.hypot(inputs.closed_std, share * p.value)), p.interval
+            wide = p.value - float(np.hypot(p.value - low, more)), p.value + float(np.hypot(high - p.value, more))
+            p = replace(p, interval=wide)
+        profiles.append(p)
+    return replace(shaped, profiles=tuple(profiles))
 
 
 def _felt_zero(fit: Fit) -> dict[str, float]:
