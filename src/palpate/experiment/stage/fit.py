@@ -278,6 +278,11 @@ class Fit:
         """The parameters in column order."""
         return self.solution.p
 
+    @property
+    def damping(self) -> float:
+        """Of the prior, in the balance: rows of a joint estimate are in units of their noise, and so is its own."""
+        return (self.solution if self.joint is None else self.joint.balance).damping
+
     def rows(self, segments: Sequence[Segment] | None = None) -> FloatArray:
         """(used samples, rows, parameters + 1): [Y | y] in these segments, or those of the fit."""
         return self.prediction.rows[self.prediction.inside(self.plan.segments if segments is None else segments)]
@@ -303,12 +308,12 @@ class Fit:
         train: of these inputs, where `trains` has it.
         """
         train, spring = self._again(inputs, train)
-        return train, solve_with(inputs, train, spring, self.solution.damping, start=self.solution.theta)
+        return train, solve_with(inputs, train, spring, self.damping, start=self.solution.theta)
 
     def values_again(self, inputs: Inputs, train: Compressed | None = None) -> dict[str, float]:
         """Estimate -> its value by `again`."""
         train, spring = self._again(inputs, train)
-        believed = _believed(inputs, spring, self.solution.damping)
+        believed = _believed(inputs, spring, self.damping)
         return solve_values(train, **believed, start=self.solution.theta)
 
     def _again(self, inputs: Inputs, train: Compressed | None) -> tuple[Compressed, Mapping[str, float] | None]:
@@ -554,9 +559,9 @@ def widened(fit: Fit, squares: Mapping[str, float]) -> Solution:
 def damping_changes(fit: Fit) -> dict[str, dict[str, float]]:
     """By how much parameters change with half and with twice the lambda; empty where there is none."""
     changes: dict[str, dict[str, float]] = {}
-    damped = fit.solution.problem.penalty.damped.any() and fit.solution.damping > 0
+    damped = fit.solution.problem.penalty.damped.any() and fit.damping > 0
     for word, factor in (("halved", 0.5), ("doubled", 2.0)) if damped else ():
-        believed = _believed(fit.inputs, None, factor * fit.solution.damping)
+        believed = _believed(fit.inputs, None, factor * fit.damping)
         there = solve_values(fit.train, **believed, start=fit.solution.theta)
         changes[word] = {e.name: there[e.name] - e.value for e in fit.solution.estimates}
     return changes

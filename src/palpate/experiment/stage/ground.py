@@ -396,7 +396,7 @@ def resistance(fit: Fit) -> dict[str, Any] | None:
     try:
         inputs = fit.inputs.with_model(model)
         train = compressed(inputs, fit.moved, fit.plan.segments, balance)
-        e = solve_with(inputs, replace(train, weights=fit.train.weights), damping=fit.solution.damping)["mu_r"]
+        e = solve_with(inputs, replace(train, weights=fit.train.weights), damping=fit.damping)["mu_r"]
     except PalpateError:
         return entry
     return entry | {"mu_r": finite(e.value), "ci95": None if e.ci95 is None else list(e.ci95)}

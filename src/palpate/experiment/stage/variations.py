@@ -309,7 +309,7 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     varied = tuple(estimated(fit.inputs))
     others = list(_tried(fit, (*varied, *besides), untried))
     if fit.spring is not None and fit.spring.free:
-        moved = (solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved())
+        moved = (solve_with(fit.inputs, fit.train, values, fit.damping) for values in fit.spring.moved())
         others += [values_of(solution) for solution in moved]
     base = _base(fit) if others else values_of(fit.solution)
     for other in others:
