@@ -54,6 +54,12 @@ def identified(twin: Path) -> tuple[Path, CompletedProcess[str], Result]:
     return twin / "out", done, *results
 
 
+@pytest.fixture
+def identified_before(identified: tuple[Path, CompletedProcess[str], Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handle is known: where only what a command prints is asked, it need not be identified again."""
+    monkeypatch.setattr("palpate.experiment.run_experiment", lambda *_: identified[2])
+
+
 def test_identify_writes_result_and_model_prints_the_table_and_verbose_names_the_steps(
     identified: tuple[Path, CompletedProcess[str], Result],
 ) -> None:
@@ -116,13 +122,8 @@ def test_a_poor_motion_is_simulated_and_what_it_cannot_tell_is_called_so(tmp_pat
     assert "--poor" in refused.stderr
 
 
-def test_identify_as_json_prints_the_result_and_nothing_else(
-    twin: Path,
-    identified: tuple[Path, CompletedProcess[str], Result],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("palpate.experiment.run_experiment", lambda *_: identified[2])
+@pytest.mark.usefixtures("identified_before")
+def test_identify_as_json_prints_the_result_and_nothing_else(twin: Path, tmp_path: Path) -> None:
     done = palpate("identify", twin / "handle.yaml", "--json", cwd=tmp_path)
     data = json.loads(done.stdout)
     assert data["verdict"]["passed"]
@@ -130,13 +131,8 @@ def test_identify_as_json_prints_the_result_and_nothing_else(
     assert done.stderr == ""
 
 
-def test_quiet_is_quiet(
-    twin: Path,
-    identified: tuple[Path, CompletedProcess[str], Result],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("palpate.experiment.run_experiment", lambda *_: identified[2])
+@pytest.mark.usefixtures("identified_before")
+def test_quiet_is_quiet(twin: Path, tmp_path: Path) -> None:
     quiet = palpate("identify", twin / "handle.yaml", "-q", "-o", tmp_path / "a")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
     assert "profile" not in json.loads((tmp_path / "a" / "result.json").read_text())

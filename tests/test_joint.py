@@ -16,6 +16,7 @@ from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.motion.trajectory import Path as Path_
 from palpate.motion.trajectory import States, Trajectory
+from palpate.report.tables import notes
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles import wheelbarrows_of_other_make as barrows
@@ -108,6 +109,7 @@ def test_markers_and_load_cell_tell_more_together(tmp_path: Path) -> None:
     assert 0.01 < noise["value"] < 0.1
     assert {x["name"] for x in joint.data["joint"]["off"]} >= {"clock", "drift", "zero", "hinge", "closed"}
     assert apart.data["joint"] is None
+    assert [any("Method: joint" in line for line in notes(r.data)) for r in (apart, joint)] == [False, True]
 
 
 def test_a_table_of_angle_and_torque_is_enough(tmp_path: Path) -> None:

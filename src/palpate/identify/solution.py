@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -247,36 +247,30 @@ def solve(
     )
 
 
+class Believed(TypedDict, total=False):
+    """What `solve` takes as known before."""
+
+    prior: Prior | None
+    factor: Factor
+    known_mass: float | None
+    fixed: Mapping[str, float] | None
+
+
 def solve_values(
-    compressed: Compressed,
-    *,
-    prior: Prior | None = None,
-    factor: Factor = "UtU",
-    known_mass: float | None = None,
-    fixed: Mapping[str, float] | None = None,
-    start: FloatArray | None = None,
+    compressed: Compressed, *, start: FloatArray | None = None, **believed: Unpack[Believed]
 ) -> dict[str, float]:
     """Estimate -> value of `solve`, for the many fits to nearly the same data of which nothing else is asked."""
-    p = solve_p(compressed, prior=prior, factor=factor, known_mass=known_mass, fixed=fixed, start=start)
-    map_ = compressed.model.map(factor=factor, known_mass=known_mass, fixed=fixed)
+    p, (_, map_, _) = solve_p(compressed, start=start, **believed), _believed(compressed.model, **believed)
     return dict(zip(_drawn_names(compressed.model, map_)[0], drawn_values(map_, p).tolist(), strict=True))
 
 
-def solve_p(
-    compressed: Compressed,
-    *,
-    prior: Prior | None = None,
-    factor: Factor = "UtU",
-    known_mass: float | None = None,
-    fixed: Mapping[str, float] | None = None,
-    start: FloatArray | None = None,
-) -> FloatArray:
+def solve_p(compressed: Compressed, *, start: FloatArray | None = None, **believed: Unpack[Believed]) -> FloatArray:
     """The parameters of `solve` alone, in column order."""
-    believed, map_, penalty = _believed(compressed.model, prior, factor, known_mass, fixed)
-    if believed is not None and believed.damping is None:  # which a fit without its intervals cannot choose
-        return solve(compressed, prior=prior, factor=factor, known_mass=known_mass, fixed=fixed, start=start).p
+    prior, map_, penalty = _believed(compressed.model, **believed)
+    if prior is not None and prior.damping is None:  # which a fit without its intervals cannot choose
+        return solve(compressed, start=start, **believed).p
     R = _factor(compressed)
-    damping = 0.0 if believed is None or believed.damping is None else believed.damping
+    damping = 0.0 if prior is None or prior.damping is None else prior.damping
     problem = Problem(R, map_, penalty, damping, negligible=(NO_STEP * _level(compressed, R)) ** 2)
     theta = None
     if start is not None and damping > 0 and len(start) == len(penalty.theta):
@@ -290,10 +284,10 @@ def solve_p(
 
 def _believed(
     model: Model,
-    prior: Prior | None,
-    factor: Factor,
-    known_mass: float | None,
-    fixed: Mapping[str, float] | None,
+    prior: Prior | None = None,
+    factor: Factor = "UtU",
+    known_mass: float | None = None,
+    fixed: Mapping[str, float] | None = None,
 ) -> tuple[Prior | None, Map, Penalty]:
     """The prior, with roughness where nothing else is believed; the map to parameters; and the penalty."""
     names = tuple(model.parameters)

@@ -263,6 +263,8 @@ def notes(data: Data) -> list[str]:
     keys, lines = ("damping_changes", "systematic", "zero", "handles", "mechanism"), list[str]()
     held: list[dict[str, Any]] = [data.get(key) or {} for key in keys]
     changes, sources, zero, handles, rolling = held
+    if data.get("method") == "joint":
+        lines.append("Method: joint; the clock and the motion behind errors and replay are the balance's, its start")
     twice: Data = changes.get("doubled") or {}
     shares = _shares(data, {n: max(abs(each[n]) for each in changes.values()) for n in twice})
     if shares:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +20,13 @@ from palpate.experiment.stage.inputs import (
     move,
     whole_balance,
 )
-from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, robust, solve
+from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
-from palpate.identify.solution import VAGUE, Estimate, Status, natural_size, solve_p, solve_values
+from palpate.identify.solution import VAGUE, Believed, Estimate, Status, natural_size, solve_p, solve_values
 from palpate.model import Model
 from palpate.motion.extrinsics import Placement
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
-from palpate.physics.maps import Factor
 from palpate.progress import Tell, silent
 
 LONGEST_S = 0.7
@@ -384,14 +382,7 @@ def solve_with(
     return solve(train, **_believed(inputs, fixed, damping), start=start)
 
 
-class _Believed(TypedDict):
-    prior: Prior | None
-    factor: Factor
-    known_mass: float | None
-    fixed: Mapping[str, float]
-
-
-def _believed(inputs: Inputs, fixed: Mapping[str, float] | None, damping: float | None) -> _Believed:
+def _believed(inputs: Inputs, fixed: Mapping[str, float] | None, damping: float | None) -> Believed:
     b = inputs.belief
     prior = b.prior if b.prior is None or damping is None else replace(b.prior, damping=damping)
     return {"prior": prior, "factor": b.factor, "known_mass": b.mass, "fixed": {**(fixed or {}), **b.fixed}}

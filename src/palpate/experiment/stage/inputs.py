@@ -52,6 +52,8 @@ AT_FIRST = 4096
 RINGS, TURN = 8, 3
 """Samples for which the resampled signals of an IMU and a load cell still feel a knock, and samples that count as
 resting where it only turns round."""
+FASTER = 1.001
+"""Rate of a load cell over the reference's, from which it was low-passed."""
 UNWANTED = 1e6
 """A row with so large a standard deviation beside the others does not count."""
 FASTEST_HZ = 15.0
@@ -572,10 +574,6 @@ def level_axes(R: FloatArray) -> FloatArray:
     y = R[:, :, 2] * [1.0, 1.0, 0.0]
     y = y / np.linalg.norm(y, axis=1, keepdims=True)
     return np.stack([np.cross(y, UP), y, np.broadcast_to(UP, y.shape)], axis=2)
-
-
-FASTER = 1.001
-"""Rate of a load cell over the reference's, from which it was low-passed."""
 
 
 def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) -> Balance:
