@@ -131,7 +131,7 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         model=model,
         times_s=even.times_s,
         sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
-        filtering=_filtering(experiment, model, even.times_s, q, static),
+        filtering=_filtering(experiment, model, even.times_s, q, static, doubts=findings),
         q=q,
         measured=np.where(np.isfinite(even.seen_x[:, 1:2]), wrench, np.nan)[None],
         zero="none" if static is None else "still",
@@ -206,7 +206,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         model=model,
         times_s=times,
         sensors=sensors,
-        filtering=_filtering(experiment, model, times, q, static, smoothed),
+        filtering=_filtering(experiment, model, times, q, static, smoothed, findings),
         q=q,
         smoothed=smoothed,
         poses=poses,
@@ -547,13 +547,18 @@ def _filtering(
     q: FloatArray,
     static: Segment | None,
     smoothed: Smoothed | None = None,
+    doubts: Sequence[Finding] = (),
 ) -> Filtering:
-    """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates."""
+    """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates.
+
+    doubts: findings that may be why it cannot be chosen.
+    """
     part = experiment.config.filtering
     if isinstance(part, PublishedPart):
         return Filtering(part.window, part.order, None, None, published=True)
     order = experiment.config.derivatives.order
-    remedy = "state it, such as bandwidth: 6 Hz" if part.bandwidth is None else ""
+    wrong = next((f"before that: {f.sentence}" for f in doubts if f.fatal), "state it, such as bandwidth: 6 Hz")
+    remedy = wrong if part.bandwidth is None else ""
     with experiment.at("filtering.bandwidth", remedy):
         return stage_inputs.choose_filtering(
             model,

@@ -22,7 +22,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import nearest_rotation, transform
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
-from palpate.recording.gates import check_channels
+from palpate.recording.gates import check_channels, check_pair
 
 KINDS = ("static", "quasi_static", "train", "test")
 MOVING_KINDS = KINDS[1:]
@@ -158,6 +158,9 @@ def read_table(
     even = _even(experiment, "recordings.signals.time", recording, names[0], x, "signals")
     used = [s for spans in segments_of(experiment, even.times_s, even.rows).values() for s in spans]
     findings += check_channels(recording, names, segments=used)
+    pair = [f"channel {name!r}" for name in (names if part.path is None else ("point", "force"))]
+    known = {f.place for f in findings if f.cause in ("frozen", "constant", "clipping")}
+    findings += [f for f in check_pair(even.times_s, even.x, pair, used) if f.place not in known]
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
     if period > SLOWEST_S:
         wrong = f"the samples are {period:.3g} s apart, too far for an object moved by hand"
