@@ -26,7 +26,8 @@ _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 """Lags looked at closely: at most; beyond the fewest only where they correlate this much as well as the best."""
 _PROMINENT, _AROUND_S = 0.01, 4.0
 """A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
-_SAME_S = 0.005
+_SAME_S, _NEAR_S = 0.005, 0.001
+"""Lags that are one, and how nearly each candidate is known when they are compared."""
 _FEWEST_ROWS, _ROWS = 100, 3_000
 """Fewest samples of each side, and most on which candidates are compared; the winner is judged on all."""
 _SHOWN_S = 0.03
@@ -131,8 +132,7 @@ def offset_between(
     pair = pair.near(coarse, _SHOWN_S)
     shown = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
     profile = np.array([_misfit(pair, lag) for lag in shown])
-    value = minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
-    best = _misfit(pair, value)
+    value, best = minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
     at_s, value, std, drift_ppm, drift_std_ppm, freedom = _fit_line(pair, value)
     if best > 0.5 or 1 - runner_up < 1.3 * max(least, best) or not std < 0.01:
         raise DataProblem(
@@ -285,8 +285,8 @@ def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[f
     misfit = _misfit(pair, lag)
     if misfit > 0.9:
         return misfit, lag
-    lowest = minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s)
-    return _misfit(pair, lowest), lowest
+    lowest, misfit = minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s, _NEAR_S)
+    return misfit, lowest
 
 
 def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float], float]:
@@ -380,8 +380,8 @@ def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[F
     return time, gradient, curvature
 
 
-def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1e-4) -> float:
-    """Where between two bounds a function of a lag (s) is least, to 0.1 ms; it has one minimum there.
+def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1e-4) -> tuple[float, float]:
+    """Where between two bounds a function of a lag (s) is least, to 0.1 ms, and its value; it has one minimum there.
 
     Parabolas through the best three places, and the golden section where they lead nowhere (Brent, Algorithms for
     Minimization without Derivatives, chapter 5: `localmin`).
@@ -393,7 +393,7 @@ def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1
     while True:
         middle, tolerance = (low + high) / 2, 1.5e-8 * abs(best) + to / 3
         if abs(best - middle) <= 2 * tolerance - (high - low) / 2:
-            return best
+            return best, f_best
         r, q = (best - second) * (f_best - f_third), (best - third) * (f_best - f_second)
         p, q = (best - third) * q - (best - second) * r, 2 * (q - r)
         p, q = (-p if q > 0 else p), abs(q)
