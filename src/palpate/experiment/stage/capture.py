@@ -415,18 +415,18 @@ def _placement(
         return None
     signals = (imu.even.times_s, imu.even.seen_x[:, :3], imu.even.seen_x[:, 3:], imu.clock)
     bias, drawing = experiment.config.accelerometer_zero, experiment.config.imu_pose
-    placement = attempt(findings, "placement", lambda: imu_on_poses(poses, *signals, bias_std=bias))
+    placement = attempt(findings, "moves-along", lambda: imu_on_poses(poses, *signals, bias_std=bias))
     if placement is None:
         return None
     sensor = experiment.config.markers.sensor
     if sensor is not None:  # a frame of three markers is known in the cloud to a part of their noise
         corners = body.placed.select(sensor.markers).points
         turn, move = frames.pose_std(corners, CLOUD_SHARE * body.checked.scale.noise_m)
-        placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
+        placement = placement.frame_known_to(turn, move)
     if placement.explained < TOGETHER:
         share = f"{100 * placement.explained:.1f} % of what the IMU measures is explained"
         remedy = "check that it is fixed to the same body and that no rows are missing"
-        findings.append(Finding("placement", f"markers and IMU do not move together: {share}", "", remedy))
+        findings.append(Finding("moves-along", f"markers and IMU do not move together: {share}", "", remedy))
     if drawing is not None:
         T_sensor_imu = recordings.pose_of(experiment, "imu_pose", drawing, "the IMU")
         findings += check_placement(placement, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])

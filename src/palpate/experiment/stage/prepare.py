@@ -75,7 +75,7 @@ MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
 UPRIGHT_RAD = np.radians(1.0)
 WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
-SETTLED = ("clock", "placement", "placement-unknown", "derivatives", "fusion")
+SETTLED = ("clock", "moves-along", "placement-unknown", "derivatives", "fusion")
 """Findings of a capture that the balance settles by itself."""
 ADDED: Mapping[str, stage_inputs.Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
 
@@ -155,7 +155,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     cells = recordings.read_wrenches(experiment)
     captured = capture(experiment, portion(tell, 0.05, 0.4))
     body, times = captured.body, captured.body.poses.times_s
-    findings = [f for f in captured.findings if f.fatal or f.cause not in SETTLED]
+    findings = [_beside_drawing(f) for f in captured.findings if f.fatal or f.cause not in SETTLED]
     findings += handles.findings
     segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
@@ -239,6 +239,14 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
     inputs = inputs.on_clock(clock)
     return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
+
+
+def _beside_drawing(finding: Finding) -> Finding:
+    """Of an IMU that is not where the drawing has it: what that means for an object that markers show."""
+    if finding.cause != "placement":
+        return finding
+    evidence = f"the IMU: {finding.evidence}; where its motion shows it was taken, no number follows imu_pose"
+    return replace(finding, evidence=evidence, place="imu_pose")
 
 
 def _on_joint(

@@ -64,7 +64,7 @@ def _smoothed(
     """Refuses an IMU whose clock or place is not known, or that does not move with the markers."""
     imu, placement = captured.devices["imu"], captured.placement
     if placement is None or imu.clock is None:
-        known = "; ".join(f.evidence for f in captured.findings if f.cause in ("clock", "placement"))
+        known = "; ".join(f.evidence for f in captured.findings if f.cause in ("clock", "moves-along"))
         raise DataProblem("markers and IMU", known or "the IMU's clock or its place is not known")
     if placement.explained < TOGETHER:
         share = f"{100 * placement.explained:.1f} %"

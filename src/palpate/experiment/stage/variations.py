@@ -22,12 +22,12 @@ from palpate.identify.solution import Estimate
 from palpate.motion.clock import ClockMap
 from palpate.motion.extrinsics import Placement, imu_on_load_cell, misplaced
 from palpate.motion.imu import imu_motion, resample_motion
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, runs, spread
 from palpate.physics.inertia import DRAWING_NAMES
-from palpate.physics.motion import exp_rotation, transform
+from palpate.physics.motion import Motion, exp_rotation, transform
 
-ENOUGH_S = 120.0
-"""Of a segment: the IMU's place is known from it."""
+ENOUGH_S, STRETCH_S = 120.0, 15.0
+"""Of the segments, in stretches spread over them: the IMU's place is known from it."""
 SURELY = 4.0
 """Standard deviations."""
 STILL_PARTS = 10
@@ -252,14 +252,22 @@ def imu_place(fit: Fit) -> Placement | None:
     inputs, mounted, clock = fit.inputs, fit.inputs.imu, fit.inputs.clock
     if mounted is None or clock is None or inputs.filtering.published:
         return None
-    even, longest = mounted.even, max(fit.plan.segments, key=lambda s: s[1] - s[0])
-    start, stop = fit.balance.indices((longest[0], min(longest[1], longest[0] + ENOUGH_S)))
+    even, rate, at = mounted.even, inputs.rate_hz, np.flatnonzero(inputs.inside(fit.plan.segments))
     times_s = clock.to_reference(even.times_s)
-    near = slice(*np.searchsorted(times_s, inputs.times_s[[start, stop - 1]] + [-1.0, 1.0]))
-    at_imu = imu_motion(even.times_s[near], even.x[near, :3], even.x[near, 3:], np.eye(4), mounted.smoothing)
-    motion = resample_motion(replace(at_imu, times_s=times_s[near]), inputs.times_s[start:stop])
+    parts: list[FloatArray] = []
+    for a, b in spread(len(at), int(ENOUGH_S * rate), int(STRETCH_S * rate)):
+        for start, stop in runs(np.diff(at[a:b], append=at[b - 1] + 1) == 1):
+            t = inputs.times_s[at[a + start : a + stop]]
+            near = slice(*np.searchsorted(times_s, t[[0, -1]] + [-1.0, 1.0]))
+            at_imu = imu_motion(even.times_s[near], even.x[near, :3], even.x[near, 3:], np.eye(4), mounted.smoothing)
+            m = resample_motion(replace(at_imu, times_s=times_s[near]), t)
+            wrench = inputs.sensors[0].wrench.x[at[a + start : a + stop]]
+            parts.append(np.hstack([m.specific_acceleration, m.omega, m.omega_dot, wrench]))
+            parts.append(np.full((1, parts[-1].shape[1]), np.nan))  # nothing reaches from one stretch to the next
+    x = np.concatenate(parts)
+    motion = Motion(np.arange(len(x)) / rate, x[:, :3], x[:, 3:6], x[:, 6:9])
     try:
-        return imu_on_load_cell(motion, inputs.sensors[0].wrench.x[start:stop])
+        return imu_on_load_cell(motion, x[:, 9:])
     except DataProblem:  # too little motion to tell, which gates say in other words
         return None
 
