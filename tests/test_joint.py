@@ -40,9 +40,12 @@ class Pushed:
     def shown(self, z: States, constants: Array) -> Array:
         return np.stack(z[::-1], axis=2)[:, 0] @ constants[:3, None] + constants[3]
 
-    def rows(self, z: States, constants: Array, here: slice) -> tuple[Array, Array]:
+    def shows(self, _: States) -> NDArray[np.bool_]:
+        return np.ones(len(self.start), dtype=bool)
+
+    def rows(self, z: States, constants: Array, here: slice, shows: NDArray[np.bool_]) -> tuple[Array, Array]:
         Y = np.stack([*z[::-1], np.ones_like(z[0])], axis=2)[here]
-        return np.broadcast_to(constants[2::-1], (len(Y), 1, 1, 3)).copy(), Y
+        return np.broadcast_to(constants[2::-1], (len(Y), 1, 1, 3)).copy(), Y[..., shows]
 
 
 def dense(t: Array, seen: Array, y: Array, path: Path_, cell: Pushed) -> tuple[Array, Array]:

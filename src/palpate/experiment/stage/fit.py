@@ -352,10 +352,15 @@ class Fit:
     def with_inputs(self, inputs: Inputs) -> tuple[Moved, Balance]:
         """Motion and balance of other inputs; the motion is computed anew only where they change it."""
         if self._same_motion(inputs):
-            return self.moved, whole_balance(inputs, self.moved)
+            return self.moved, whole_balance(inputs, self.moved, self.balance if self._same_wrench(inputs) else None)
         resting = self.moved.resting if inputs.q.shape == self.inputs.q.shape else None
         moved = move(inputs, resting=resting)
         return moved, whole_balance(inputs, moved)
+
+    def _same_wrench(self, inputs: Inputs) -> bool:
+        """Whether sensors show the same of the same motion."""
+        names = ("sensors", "measured", "add", "zero", "static", "at_contact", "zero_error")
+        return all(getattr(inputs, name) is getattr(self.inputs, name) for name in names)
 
     def _same_motion(self, inputs: Inputs) -> bool:
         ours = self.inputs

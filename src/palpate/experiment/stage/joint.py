@@ -95,7 +95,11 @@ class _LoadCells:
         everything, model = slice(0, len(z[0])), self.model(shapes)
         return self._columns(z, everything, model) @ p - self._measured(z, everything, model) + self.variations @ off
 
-    def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
+    def shows(self, _: States) -> BoolArray:
+        """(constants,): all, as far as is known before."""
+        return np.ones(len(self.start), dtype=bool)
+
+    def rows(self, z: States, constants: FloatArray, here: slice, shows: BoolArray) -> tuple[FloatArray, FloatArray]:
         """By differences for motion and shapes; the columns themselves for the parameters."""
         n, z = z[0].shape[1], self._its(z)
         part, (p, shapes, _) = [x[here] for x in z], self.split(constants)
@@ -110,7 +114,9 @@ class _LoadCells:
         moved = [(self._left(part, here, p, self.model(shapes + s)) - base) / s.sum() for s in steps]
         K = [self._columns(z, here, model), *(x[..., None] for x in moved), self.variations[here]]
         seen = np.isfinite(self.measured[here])
-        return np.where(seen[..., None, None], J, 0.0), np.where(seen[..., None], np.concatenate(K, axis=2), 0.0)
+        return np.where(seen[..., None, None], J, 0.0), np.where(
+            seen[..., None], np.concatenate(K, axis=2)[..., shows], 0.0
+        )
 
     def _its(self, z: States) -> States:
         return [x[:, list(self.columns)] for x in z]
