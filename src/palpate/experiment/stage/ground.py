@@ -48,6 +48,7 @@ RADIUS_HINT, RADIUS_OFF = 0.01, 0.05
 """Shares by which the no-slip condition asks for another radius: friction and inertia are off by as much, which is a
 warning; beyond the second something is wrong."""
 ALIKE_S, NOISE_S = 1.0, 0.11
+"""Residuals so near in time say the same; what a window as short as the second leaves of a lean is noise."""
 SLOW_S = 0.4
 """Window of the derivatives by which a radius is judged: noise of a turn's speed would make the wheel look smaller."""
 LEANS_DEG, TURNS_DEG = 3.0, 10.0

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.errors import PalpateError
+from palpate.experiment.stage import slope
 from palpate.experiment.stage.fit import Fit, Joint, solve_with, widened
 from palpate.experiment.stage.inputs import (
     RINGS,
@@ -46,7 +47,7 @@ balance's fit) may move.
 """
 TOLD_BEFORE = ("clock", "drift", "compensation")
 """Variations that these very data told; the others are known from elsewhere."""
-DOUBTED: Mapping[str, float] = {"ground": 0.1, "zero": 0.1}
+DOUBTED: Mapping[str, float] = {"ground": slope.DOUBTED, "zero": 0.1}
 LIKELY = 2.0
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
 real object keeps to: 0.3, less where weight tells it. Farther than so many standard deviations it is not off: something

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from palpate.experiment.stage.fit import Fit
+from palpate.experiment.stage.ground import ALIKE_S
 from palpate.experiment.stage.inputs import Inputs
 from palpate.experiment.stage.variations import on_ground
 from palpate.physics.arrays import symmetric_inverse
 
-ALIKE_S = 1.0
-"""Residuals so near in time say the same."""
 DOUBTED = 0.1
 """Share of how well vertical and floor were known before, beyond which no balance is believed to tell them."""
 RIDGE = 1e-12
