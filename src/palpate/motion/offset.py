@@ -20,7 +20,7 @@ Limited = tuple[FloatArray, FloatArray]
 """Times (n,), s, and rows (n, channels) below a bandwidth; NaN where not known."""
 _SAME_TIME = 1e-6
 """Of a step: times that differ by less are one."""
-_COARSE_HZ, _MIDDLE = 100.0, 1 << 16
+_COARSE_HZ, _CORRELATED = 100.0, 1 << 16
 """Of the correlation, and so many of its samples at most."""
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 """Lags looked at closely: at most; beyond the fewest only where they correlate this much as well as the best."""
@@ -196,14 +196,14 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first.
 
     Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid. Of long
-    recordings the middle of the predictors is compared.
+    recordings those minutes of the predictors are compared in which most happens.
     """
     (tp, P), (tr, Q) = predictors, responses
     grids = [np.arange(t[0], t[-1], 1 / _COARSE_HZ) for t in (tp, tr)]
     n, m = map(len, grids)
     least = min(n, m) // 2  # half of the shorter recording must overlap
-    before = max(0, n - _MIDDLE) // 2
-    p, q = _coarse(grids[0][before:][:_MIDDLE], tp, P, False), _coarse(grids[1], tr, Q, alike)
+    before = _liveliest(tp, P) if n > _CORRELATED else 0
+    p, q = _coarse(grids[0][before:][:_CORRELATED], tp, P, False), _coarse(grids[1], tr, Q, alike)
     # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time
     size = 1 << (len(p) + m - 1).bit_length()
     score, others = np.zeros(size), [np.fft.rfft(channel, size) for channel in q.T]
@@ -221,6 +221,16 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     worth = score[at] > _WORTH_A_LOOK * score[at[0]]
     at = at[(np.arange(len(at)) < _FEWEST_CANDIDATES) | worth]
     return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[at - 1]]
+
+
+def _liveliest(times_s: FloatArray, x: FloatArray) -> int:
+    """The sample of the coarse grid at which those begin, as many as are correlated, in which x varies most."""
+    away = np.where(np.isfinite(x), (x - np.nanmean(x, axis=0)) / np.maximum(np.nanstd(x, axis=0), 1e-300), 0.0)
+    total = np.append(0.0, np.cumsum(np.einsum("ij,ij->i", away, away)))
+    length = _CORRELATED / _COARSE_HZ
+    begins = times_s[times_s <= times_s[-1] - length]
+    within = total[np.searchsorted(times_s, begins + length)] - total[: len(begins)]
+    return int((begins[within.argmax()] - times_s[0]) * _COARSE_HZ)
 
 
 def _coarse(grid: FloatArray, times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
