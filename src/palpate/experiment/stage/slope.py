@@ -34,6 +34,7 @@ def with_slope(fit: Fit) -> Inputs | None:
     (left,) = replace(fit.balance, used=None).combined(v)
     moved = [replace(fit.with_inputs(on_ground(inputs, turn))[1], used=None).combined(v)[0] for turn in root.T]
     by_turn = np.array([(x - left)[:, at] for x in moved]).transpose(2, 1, 0)
+    # windows of the prediction: noise of accelerations in the columns would let the ground explain what they do
     by_theta = fit.rows()[..., :-1] @ fit.solution.problem.map_.jacobian(fit.solution.theta)
     columns = (np.concatenate([by_theta, by_turn], axis=2) / level[:, None])[:, wanted]
     left = (left[:, at].T / level)[:, wanted]
