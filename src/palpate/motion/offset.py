@@ -117,9 +117,10 @@ def offset_between(
     if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
     known, seen = (np.asarray(np.isfinite(x).all(axis=1)) for x in (P, Q))
+    # without their means, what is left of them at any lag is small beside how much they vary
+    P, Q = P - P[known].mean(axis=0), Q[seen] - Q[seen].mean(axis=0)
     predict = spline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
-    blind = tp, np.asarray(~known, dtype=float)
-    pair = _Pair(predict, blind, tr[seen], Q[seen], alike, turned)
+    pair = _Pair(predict, None if known.all() else np.asarray(~known, dtype=float), tr[seen], Q, alike, turned)
 
     # every n-th response: enough to compare lags, and quick for an hour
     step = max(1, -(-round(len(pair.times_s) * _known_share(tp, known)) // _ROWS))
@@ -158,8 +159,8 @@ class _Pair:
 
     predict: Spline
     """The predictors at any times (s), or their derivative of this order."""
-    blind: tuple[FloatArray, FloatArray]
-    """Times and 1 where the predictors are not known."""
+    blind: FloatArray | None
+    """1 at those times of the predictors at which they are not known, if there are such."""
     times_s: FloatArray
     responses: FloatArray
     alike: bool
@@ -167,13 +168,22 @@ class _Pair:
 
     def usable(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Response times, predictor times and responses, of those predictor times at which the predictors are known."""
-        use = np.interp(at_s, *self.blind, left=1.0, right=1.0) == 0
+        use = self._known(at_s)
         return self.times_s[use], at_s[use], self.responses[use]
+
+    def _known(self, at_s: FloatArray) -> slice | BoolArray:
+        """Of increasing times, those at which the predictors are known."""
+        times = self.predict.times
+        if self.blind is not None:
+            return np.interp(at_s, times, self.blind, left=1.0, right=1.0) == 0
+        return slice(int(np.searchsorted(at_s, times[0])), int(np.searchsorted(at_s, times[-1], side="right")))
 
     def near(self, offset_s: float, reach_s: float) -> _Pair:
         """Without responses that are compared at no offset as near as this."""
-        others = [self.times_s - offset_s + by for by in (-reach_s, 0.0, reach_s)]
-        use = np.any([np.interp(at, *self.blind, left=1.0, right=1.0) == 0 for at in others], axis=0)
+        use = np.zeros(len(self.times_s), dtype=bool)
+        for by in (-reach_s, 0.0, reach_s):
+            known = self._known(self.times_s - offset_s + by)
+            use[known] = True
         return self if use.all() else replace(self, times_s=self.times_s[use], responses=self.responses[use])
 
 
@@ -249,11 +259,13 @@ def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
 
 def _misfit(pair: _Pair, offset_s: float) -> float:
     """Unexplained share of the responses' variance: of all where they are alike, else the channels' geometric mean."""
-    x, y = _compared(pair, offset_s)
-    total = np.einsum("ij,ij->j", y, y)
-    mirrored = _mirrored(x, y) if pair.turned else 0.0
+    _, at, y = pair.usable(pair.times_s - offset_s)
+    x = pair.predict(at, 0)
     # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
-    normal, cross = x.T @ x, x.T @ y
+    sum_x, sum_y, count = x.sum(axis=0), y.sum(axis=0), max(len(y), 1)
+    normal, cross = x.T @ x - np.outer(sum_x, sum_x / count), x.T @ y - np.outer(sum_x, sum_y / count)
+    total = np.maximum(np.einsum("ij,ij->j", y, y) - sum_y * sum_y / count, 0.0)
+    mirrored = _mirrored(cross, float(np.trace(normal)) * float(total.sum())) if pair.turned else 0.0
     scale = np.sqrt(np.maximum(np.diag(normal), 1e-300))
     normal, cross = normal / scale / scale[:, None], cross / scale[:, None]
     by = least_squares(normal, cross, rcond=1e-12)
@@ -277,17 +289,17 @@ def _quarter_period(pair: _Pair, offset_s: float) -> float:
     return float(np.clip(np.pi / 2 * np.sqrt(ratio), 0.02, 0.25))
 
 
-def _mirrored(x: FloatArray, y: FloatArray) -> float:
-    """Share of the variance that is explained by a mirror image only.
+def _mirrored(cross: FloatArray, squares: float) -> float:
+    """Share of the variance that is explained by a mirror image only; cross: x'y, squares: |x|^2 |y|^2.
 
     The best scale and rotation explain (d1 + d2 +- d3)^2 of |x|^2 |y|^2, d being the singular values of x'y, minus for
     a mirror image (Umeyama 1991, IEEE PAMI 13:376). Motion about one or two axes has no handedness: d3 is noise.
     """
-    U, d, Vt = np.linalg.svd(x.T @ y)
+    U, d, Vt = np.linalg.svd(cross)
     if np.linalg.det(U @ Vt) > 0:
         return 0.0
     third = max(float(d[2] - 0.01 * d[0]), 0.0)  # what hardly correlates tells nothing of handedness
-    return 4 * third * float(d[0] + d[1]) / max(float((x**2).sum() * (y**2).sum()), 1e-300)
+    return 4 * third * float(d[0] + d[1]) / max(squares, 1e-300)
 
 
 def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[float, float]:
