@@ -14,6 +14,8 @@ from scipy.interpolate import BSpline
 
 from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.gates import SYMPTOMS, _rank
+from palpate.findings import Finding, Severity
 from palpate.motion.trajectory import Path as Path_
 from palpate.motion.trajectory import States, Trajectory
 from palpate.report.tables import notes
@@ -144,3 +146,10 @@ def test_links_a_millimetre_off_do_not_pass(tmp_path: Path) -> None:
     assert not result.passed
     assert result.findings[0].cause == "linkage"
     halves(result, truth)
+
+
+def test_what_the_model_lacks_stands_before_what_a_joint_estimate_says_of_it() -> None:
+    causes = ["unexplained", "joint", "replay", "friction"]
+    findings = [Finding(cause, "evidence", severity=Severity.FATAL) for cause in causes]
+    ordered = sorted(findings, key=lambda f: _rank(f, blurred=any(c in SYMPTOMS for c in causes)))
+    assert [f.cause for f in ordered] == ["friction", "joint", "unexplained", "replay"]

@@ -242,7 +242,7 @@ def contradicted(case: Case) -> Iterator[Finding]:
     """What a joint estimate leaves, wants elsewhere than it is known to be, and says otherwise than the balance."""
     if (joint := case.fit.joint) is None:
         return
-    remedy = "check what is stated (links, lengths, clocks), or write method: balance"
+    remedy = "check what is stated (links, lengths, clocks) and what the model lacks, or write method: balance"
     if joint.excess > EXCESS:
         evidence = f"motion and parameters together leave {joint.excess:.1f} times what the instruments' noise explains"
         yield Finding("joint", evidence, "method: joint", remedy, Severity.FATAL)
