@@ -118,9 +118,9 @@ def offset_between(
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
     known, seen = (np.asarray(np.isfinite(x).all(axis=1)) for x in (P, Q))
     # without their means, what is left of them at any lag is small beside how much they vary
-    P, Q = P - P[known].mean(axis=0), Q[seen] - Q[seen].mean(axis=0)
-    predict = spline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
-    pair = _Pair(predict, None if known.all() else np.asarray(~known, dtype=float), tr[seen], Q, alike, turned)
+    x, y = P - P[known].mean(axis=0), Q[seen] - Q[seen].mean(axis=0)
+    predict = spline(tp, x if known.all() else interpolated(tp, tp[known], x[known]))
+    pair = _Pair(predict, None if known.all() else np.asarray(~known, dtype=float), tr[seen], y, alike, turned)
 
     # every n-th response: enough to compare lags, and quick for an hour
     step = max(1, -(-round(len(pair.times_s) * _known_share(tp, known)) // _ROWS))
@@ -176,7 +176,8 @@ class _Pair:
         times = self.predict.times
         if self.blind is not None:
             return np.interp(at_s, times, self.blind, left=1.0, right=1.0) == 0
-        return slice(int(np.searchsorted(at_s, times[0])), int(np.searchsorted(at_s, times[-1], side="right")))
+        first, last = float(times[0]), float(times[-1])
+        return slice(int(np.searchsorted(at_s, first)), int(np.searchsorted(at_s, last, side="right")))
 
     def near(self, offset_s: float, reach_s: float) -> _Pair:
         """Without responses that are compared at no offset as near as this."""
