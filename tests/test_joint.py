@@ -23,8 +23,6 @@ from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles import wheelbarrows_of_other_make as barrows
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 Array = NDArray[np.float64]
 Written = Callable[..., tuple[Path, dict[str, float]]]
 

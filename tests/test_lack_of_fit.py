@@ -35,7 +35,6 @@ from tests.oracles import gates_of_other_make as gates
 from tests.oracles import handles_of_other_make as handles
 from tests.oracles import wheelbarrows_of_other_make as barrows
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
 SOME = {
     *("gate, clean", "hysteretic spring", "quadratic drag", "motor that helps", "play", "drift of the zero"),
     *("handle, load cell that is not linear", "handle, accelerometer's scale", "handle, hum"),

@@ -27,7 +27,6 @@ from palpate.twin.rolling import body_poses, planar_twin
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import wheelbarrows_of_other_make as barrows
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
 Array = NDArray[np.float64]
 G, AT = 9.80665, np.array([0.6, -0.05, 0.2])
 TURN = Rotation.from_rotvec([0.5, -2.0, 1.0]).as_matrix()
