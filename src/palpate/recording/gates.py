@@ -47,6 +47,17 @@ def check_channels(
     noise: expected standard deviation per sample by channel name, in the channel's unit; channels without one are not
     judged. segments: what will be used, s on the channels' clocks, half-open; without them everything.
     """
+    return judge_channels(recording, names, noise=noise, segments=segments)[0]
+
+
+def judge_channels(
+    recording: Recording,
+    names: Sequence[str],
+    *,
+    noise: Mapping[str, float] | None = None,
+    segments: Sequence[Span] | None = None,
+) -> tuple[tuple[Finding, ...], list[Span]]:
+    """The same, and when any of the channels was cut off or frozen: from its first to its last such sample, s."""
     channels = [recording[name] for name in names]
     for channel in channels:
         if channel.samples.ndim != 1:
@@ -67,12 +78,15 @@ def check_channels(
             silent = 0
             break
         silent += 1
-    simulated = silent >= _AXES
+    simulated, stuck = silent >= _AXES, list[Span]()
     for name, used in seen():
         constant = _constant(used)
-        if not (simulated and constant and not used.x[np.isfinite(used.x)].any()):
-            findings += constant or _faults(used, expected.get(name, expected.get(used.name)))
-    return tuple(findings)
+        if constant and simulated and not used.x[np.isfinite(used.x)].any():
+            continue
+        more, spans = (constant, []) if constant else _faults(used, expected.get(name, expected.get(used.name)))
+        findings += more
+        stuck += spans
+    return tuple(findings), stuck
 
 
 def check_pair(times_s: FloatArray, pair: FloatArray, names: Sequence[str], segments: Sequence[Span]) -> list[Finding]:
@@ -161,8 +175,8 @@ class _Runs:
         return _Runs(self.start[keep], self.length[keep], self.value[keep], self.hold)
 
 
-def _faults(used: _Used, expected: float | None) -> list[Finding]:
-    """The gates of a channel that is alive at all."""
+def _faults(used: _Used, expected: float | None) -> tuple[list[Finding], list[Span]]:
+    """The gates of a channel that is alive at all; and when it was cut off or frozen, s."""
     some = used.some
     runs, step, blocks = _Runs.of(used.x), _resolution(some), _block_noise(some, 2)
     sigma = float(np.median(blocks[blocks > 0])) if (blocks > 0).any() else 0.0  # where it is not at a standstill
@@ -184,7 +198,9 @@ def _faults(used: _Used, expected: float | None) -> list[Finding]:
         remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
         fatal = _share(used, runs.which(frozen)) > 1e-2
         findings.append(_finding("frozen", used.where, repeats, remedy, fatal=fatal))
-    return findings if expected is None else [*findings, *_noise(used, expected)]
+    stuck = runs.which(either | frozen)
+    ends = zip(used.times_s[stuck.start].tolist(), used.times_s[stuck.start + stuck.length - 1].tolist(), strict=True)
+    return findings if expected is None else [*findings, *_noise(used, expected)], list(ends)
 
 
 def _constant(used: _Used) -> list[Finding]:

@@ -314,18 +314,19 @@ def _devices(
 ) -> dict[str, Instrument]:
     parts, devices = experiment.config.recordings, dict[str, Instrument]()
 
-    def on_clock(name: str, instrument: Instrument, estimate: Callable[[], Offset], *more: Finding) -> None:
-        findings.extend([*instrument.faults(), *more])
+    def on_clock(name: str, instrument: Instrument, estimate: Callable[[], Offset]) -> None:
         stated = stated_clock(experiment, name, instrument.even, body)
         offset = None if stated else attempt(findings, "clock", estimate)
         devices[name] = replace(instrument, clock=stated) if stated else instrument.timed_by(offset)
 
     if parts.imu is not None:
-        imu = recordings.read_imu(experiment, parts.imu)
-        doubts = check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
-        on_clock("imu", imu, lambda: imu_clock(body.poses, imu.even), *doubts)
+        imu, faults = recordings.read_imu(experiment, parts.imu).without_faults()
+        x = imu.even.seen_x
+        findings += [*faults, *check_imu(imu.even.times_s, x[:, :3], x[:, 3:])]
+        on_clock("imu", imu, lambda: imu_clock(body.poses, imu.even))
     if wrench and parts.wrench is not None:
         cell = recordings.read_wrench(experiment, parts.wrench)
+        findings += cell.faults()
         on_clock("wrench", cell, lambda: wrench_clock(body.poses, cell.even, devices.get("imu")))
     return devices
 

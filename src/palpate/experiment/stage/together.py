@@ -17,9 +17,9 @@ from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Poses, transform
 
-COVERED, DISAGREE, GYRO_SCALE = 0.95, 2.0, 0.02
-"""Share of the segments that an IMU must have seen to tell their motion; what it may leave of the markers over their
-noise; by how much a gyroscope may be off without a word."""
+COVERED, DISAGREE, GYRO_SCALE = 0.8, 2.0, 0.02
+"""Share of the segments that an IMU must have seen to tell their motion, whose rest is then left out; what it may leave
+of the markers over their noise; by how much a gyroscope may be off without a word."""
 
 
 def smoothed_motion(
