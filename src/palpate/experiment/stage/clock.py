@@ -21,10 +21,8 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.spline import Spline, spline
 
 WHAT = "clock of the load cell"
-STEP_S, COARSE_S = 0.01, 0.04
-"""Steps of the search and of the first one over all offsets that are possible at all."""
-NEAR_S, AGAIN_S = 0.3, 0.05
-"""How far the second goes, and how far with shapes that an offset found before has shown."""
+STEP_S, COARSE_S, NEAR_S = 0.01, 0.04, 0.3
+"""Steps of the search and of the first one over all offsets that are possible at all, and how far the second goes."""
 CANDIDATES = 8
 """Of the first search that are looked at with parameters that an object can have."""
 
@@ -35,19 +33,18 @@ def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     Twice where shapes are to be estimated: with the shapes as given, then with those that the first clock shows.
     """
     wrench = _summed(inputs)
-    first = _profiled(inputs, segments, wrench, NEAR_S)
+    first = _profiled(inputs, segments, wrench)
     if not any(s.free for e in inputs.model.elements for s in e.shapes):
         return first
     on_clock = inputs.on_clock(first.clock)
     shaped = fit_shapes(fit_balance(on_clock, move(on_clock)), segments, profiles=False)
-    again = _profiled(on_clock.with_model(shaped.model), segments, wrench, AGAIN_S)
-    return replace(again, runner_up=first.runner_up, lags_s=first.lags_s, misfit=first.misfit)
+    return _profiled(on_clock.with_model(shaped.model), segments, wrench)
 
 
-def _profiled(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment], reach_s: float) -> Offset:
+def _profiled(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment]) -> Offset:
     search = _search(inputs, segments, wrench)
     residuals = search.residuals
-    middle, count = (segments[0][0] + segments[-1][1]) / 2, round(reach_s / STEP_S)
+    middle, count = (segments[0][0] + segments[-1][1]) / 2, round(NEAR_S / STEP_S)
     start = inputs.clock or search.guess()
     drift = start.drift_ppm
 
