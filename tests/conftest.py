@@ -11,12 +11,15 @@ import os
 import pickle
 import shutil
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -173,13 +176,12 @@ def door_prepared(shared: Shared, door_folder: Path) -> Prepared:
 
 
 @pytest.fixture(scope="session")
-def door_result(shared: Shared, door_folder: Path) -> Result:
-    """The short door, identified."""
+def door_result(shared: Shared, door_folder: Path, coarse_replay: dict[str, float]) -> Result:
+    """The short door, identified, with replays as users have them."""
     from palpate.experiment import read_experiment, run_experiment
 
     experiment = read_experiment(door_folder / "body.yaml")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("palpate.runtime.replay._STEP_S", 1e-3)  # whoever asks first
+    with _replays(**coarse_replay):
         return shared.computed("door-result", lambda: run_experiment(experiment))
 
 
@@ -210,20 +212,29 @@ SLOW = (
 )
 """What takes a large part of a run and depends on its arguments alone: many tests read the same recording."""
 
+MATLAB = "scipy.io.matlab._mio5"
+STEPS = ("runtime.stepper.one_freedom", "runtime.stepper.many_freedoms", "runtime.side_by_side._many_freedoms")
+"""Steps that are derived from a model's equations and compiled: functions, so each process keeps its own."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """In a run of the tests, `SLOW` functions are called once with the same arguments, whichever process asks.
 
-    Not those of modules that nobody has imported: tests of tests would wait for them.
+    Not those of modules that nobody has imported: tests of tests would wait for them. `STEPS` are made once in each
+    process, and MATLAB files are stored instead of deflated, which noise does not become smaller by.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        for module, _, function in (f"palpate.{name}".rpartition(".") for name in SLOW):
+        for name in (*SLOW, *STEPS):
+            module, _, function = f"palpate.{name}".rpartition(".")
             if module in sys.modules:
-                patch.setattr(f"{module}.{function}", _remembering(getattr(sys.modules[module], function), folder))
+                called = getattr(sys.modules[module], function)
+                patch.setattr(f"{module}.{function}", _remembering(called, folder) if name in SLOW else _kept(called))
+        if MATLAB in sys.modules:
+            patch.setattr(f"{MATLAB}.zlib", SimpleNamespace(compress=partial(zlib.compress, level=0)))
         yield
 
 
@@ -241,13 +252,45 @@ def _remembering(function: Callable[..., Any], folder: Path) -> Callable[..., An
     return call
 
 
-@pytest.fixture(scope="module")
-def coarse_replay() -> Iterator[None]:
-    """Replays in steps of 5 ms instead of 1 ms, for modules in which nothing is asked of their errors: of what a table
-    or a door takes to be identified they are most.
-    """
+def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
+    made: dict[bytes, Any] = {}
+
+    def call(*args: Any) -> Any:
+        try:
+            key = pickle.dumps(args)
+        except (pickle.PicklingError, AttributeError, TypeError):  # parts that a test has made up
+            return function(*args)
+        if key not in made:
+            made[key] = function(*args)
+        return made[key]
+
+    return call
+
+
+@contextmanager
+def _replays(**values: float) -> Iterator[dict[str, float]]:
+    """Replays of results with these constants; gives those from before."""
+    run = sys.modules.get("palpate.experiment.run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("palpate.runtime.replay._STEP_S", 5e-3)
+        before = {} if run is None else {name: getattr(run, name) for name in values}
+        for name in before:
+            patch.setattr(run, name, values[name])
+        yield before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def coarse_replay() -> Iterator[dict[str, float]]:
+    """Replays of results in a few windows and in steps of 5 ms: of what a table or a door takes to be identified they
+    are half. Gives what users have, for results of which something is asked about their replays.
+    """
+    with _replays(REPLAY_STEP_S=5e-3, REPLAYED_S=40.0) as exact:
+        yield exact
+
+
+@pytest.fixture(scope="module")
+def exact_replay(coarse_replay: dict[str, float]) -> Iterator[None]:
+    """Replays as users have them."""
+    with _replays(**coarse_replay):
         yield
 
 

@@ -16,8 +16,6 @@ from palpate.recording.mat import write_dspace
 from tests.door_files import own_copy, short_door, write_short_door
 from tests.test_body_bad_input import Change, changed, segment
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 
 def judged(path: Path) -> dict[str, Any]:
     return run_experiment(read_experiment(path)).data

@@ -21,8 +21,6 @@ from palpate.physics.motion import exp_rotation
 from palpate.twin.instruments import T_MARKER
 from tests.door_files import copy_of
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 SITS_OTHERWISE = "the sensor is not mounted as stated"
 
 

@@ -311,8 +311,9 @@ def test_running_median_follows_a_curve_and_not_its_outliers(seed, samples):
     x = rng.uniform(-1, 1, samples)
     y = 3 * x
     y[: samples // 5] += 1e3 * rng.random(samples // 5)
-    at, middle = medians(x, y, bins=5, fewest=10)
+    at, (middle, beside) = (z.T for z in medians(x, np.column_stack([y, -y]), bins=5, fewest=10))
     known = np.isfinite(middle)
+    np.testing.assert_array_equal(beside, -middle)
     assert known.sum() >= 4
     assert np.abs(middle - 3 * at)[known].max() < 1.5
 

@@ -9,15 +9,21 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from subprocess import CompletedProcess
+from threading import Thread
+from time import sleep
 from typing import Any
 
 import pytest
 
+from palpate.cli.app import app
 from palpate.cli.console import Steps
 from palpate.experiment import Result, run_experiment
+from palpate.experiment.inspection import inspect_recordings
 from palpate.twin import TWINS
 from palpate.twin.door import door_twin, write_door_twin
 from palpate.twin.rolling import Segment, planar_twin, write_rolling_twin
@@ -85,29 +91,46 @@ def test_each_step_has_its_seconds_with_verbose_and_in_the_profile(
     assert sum(s["seconds"] for s in steps) > 0.1
 
 
-def terminal(*arguments: str | Path, patience_s: float) -> str:
-    """What a command writes to a terminal beside its output."""
-    ours, theirs = os.openpty()
-    code = f"from palpate.cli import console, main; console.PATIENCE_S = {patience_s}; main()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    env = os.environ | {"COLUMNS": "160", "TERM": "xterm"}
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=env)
-    os.close(theirs)
-    written = b""
-    with contextlib.suppress(OSError), os.fdopen(ours, "rb", buffering=0) as screen:  # Linux: an error at its end
-        while more := screen.read(4096):
-            written += more
-    assert process.wait() == 0
-    return written.decode()
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """What a command writes to a terminal beside its output, with a bar from the start."""
+    monkeypatch.setattr("palpate.cli.console.PATIENCE_S", 0.0)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("TERM", "xterm")
+
+    def run(*arguments: str | Path) -> str:
+        ours, theirs = os.openpty()
+        written: list[bytes] = []
+
+        def watch() -> None:
+            screen = os.fdopen(ours, "rb", buffering=0)
+            with contextlib.suppress(OSError), screen:  # Linux: an error at its end
+                while more := screen.read(4096):
+                    written.append(more)
+
+        watching, nothing = Thread(target=watch), contextlib.redirect_stdout(StringIO())
+        watching.start()
+        with os.fdopen(theirs, "w") as screen, contextlib.redirect_stderr(screen), nothing:
+            app([str(a) for a in arguments], standalone_mode=False)
+        watching.join()
+        return b"".join(written).decode()
+
+    return run
 
 
-def test_a_terminal_shows_the_share_done_of_what_takes_longer(twin: Path) -> None:
-    files = (twin / "wrench.mat", twin / "imu.csv")
-    shown = terminal("inspect", *files, patience_s=0.0)
+def test_a_terminal_shows_the_share_done_of_what_takes_longer(
+    twin: Path, terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*given: Any) -> Any:
+        sleep(0.4)  # long enough to be drawn
+        return inspect_recordings(*given)
+
+    monkeypatch.setattr("palpate.inspect_recordings", slowly)
+    shown = terminal("inspect", twin / "wrench.mat", twin / "imu.csv")
     assert "inspect: aligning and comparing clocks" in shown
     assert " 30%" in shown
     assert shown.rstrip().endswith("\x1b[2K")  # nothing of it stays
-    assert terminal("inspect", twin / "wrench.mat", "--json", patience_s=0.0) == ""
+    assert terminal("inspect", twin / "wrench.mat", "--json") == ""
 
 
 def test_a_poor_motion_is_simulated_and_what_it_cannot_tell_is_called_so(tmp_path: Path) -> None:
@@ -195,7 +218,7 @@ def test_twin_refuses_an_unknown_kind(tmp_path: Path) -> None:
     assert "Did you mean 'door-handle'" in done.stderr
 
 
-@pytest.mark.usefixtures("short_handles", "coarse_replay")
+@pytest.mark.usefixtures("short_handles")
 def test_demo_runs_every_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Short recordings: the paper's, four times as long, are fitted in the studies and by `make demo`."""
     short = partial(write_door_twin, twin=door_twin(SEED, session=SESSION))

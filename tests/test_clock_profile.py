@@ -256,7 +256,7 @@ def test_the_search_for_a_lag_and_the_bounded_fit_agree_with_scipy() -> None:
             return float(abs(x - middle) ** power + 0.1 * np.sin(5 * x))
 
         theirs = minimize_scalar(valley, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x
-        assert minimise(valley, low, high) == pytest.approx(theirs, abs=1e-9)
+        assert minimise(valley, low, high)[0] == pytest.approx(theirs, abs=1e-9)
         A, b, least = random.normal(size=(20, 8)), random.normal(size=20), np.where(np.arange(8) < 5, 0.0, -np.inf)
         expected = lsq_linear(A, b, bounds=(least, np.inf), method="bvls").x
         assert bounded(A, b, least) == pytest.approx(expected, abs=1e-8)

@@ -17,8 +17,6 @@ from tests.command import palpate as command
 from tests.conftest import needs_program
 from tests.drawer_files import TRUTH, write_capture, write_table
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -63,6 +63,22 @@ def test_about_a_hinge_the_turn_and_the_lever_arms_direction_are_one_unknown() -
     assert np.degrees(alone.tilt.std_rad).max() < 0.1
 
 
+def test_about_a_hinge_a_drawing_is_right_anywhere_on_the_circle_and_nowhere_else() -> None:
+    twin = capture(2, 60.0, hand=hinge_hand(2, 60.0), swapped=False, gaps=0)
+    placed = imu_on_poses(twin.poses, *twin.imu, twin.clock)
+    assert placed.circle is not None
+    axis, point = placed.circle.axis, placed.circle.point
+    assert abs(axis[2]) > 0.999
+    for angle in (0.0, 2.0):
+        turn = np.asarray(Rotation.from_rotvec(angle * axis).as_matrix(), dtype=float)
+        R, r = turn @ twin.R_frame_imu, point + turn @ (twin.r_frame_imu - point)
+        assert check_placement(placed, R, r) == ()
+        assert check_placement(placed, R, r + 0.2 * axis) == ()  # nothing is felt of where it is along the hinge
+        (moved,) = check_placement(placed, R, r + turn @ np.array([0.04, 0.0, 0.0]))
+        assert moved.cause == "placement"
+        assert "from its place in the drawing" in moved.evidence
+
+
 @pytest.mark.parametrize("gentle", [False, True])
 def test_noise_is_no_motion_apart_and_another_body_is(gentle: bool) -> None:
     """About a hinge an IMU feels less than the markers' noise in p''; that noise is there in quiet times, too."""

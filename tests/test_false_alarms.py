@@ -36,7 +36,6 @@ from tests.door_files import copy_of, own_copy
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
 Array = np.ndarray
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.run import prepare_experiment
+from palpate.experiment.run import fit_prepared, prepare_experiment
+from palpate.experiment.stage import variations
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.instruments import write_microstrain
 from palpate.recording.mat import write_dspace
@@ -101,6 +102,26 @@ def test_a_good_recording_needs_no_prior(twin: Path, tmp_path: Path) -> None:
     assert result.passed
     numbers = {n: e for n, e in result.data["parameters"].items() if not n.startswith("bias")}  # small ones are unsure
     assert all(e["status"] == "identified" for e in numbers.values())
+
+
+def test_the_place_of_an_imu_is_looked_for_all_over_the_segments(
+    twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = experiment_of(twin, tmp_path)
+    fit = fit_prepared(experiment, prepare_experiment(experiment))
+    whole = variations.imu_place(fit)
+    seen: list[Array] = []
+    monkeypatch.setattr(variations, "imu_on_load_cell", lambda _, wrench: seen.append(wrench))
+    monkeypatch.setattr(variations, "ENOUGH_S", 6.0)
+    monkeypatch.setattr(variations, "STRETCH_S", 1.0)
+    variations.imu_place(fit)
+    assert whole is not None
+    known = seen[0][np.isfinite(seen[0]).all(axis=1)]
+    rows = {row.tobytes(): i for i, row in enumerate(fit.inputs.sensors[0].wrench.x)}
+    times = np.array([fit.inputs.times_s[rows[row.tobytes()]] for row in known])
+    first, last = json.loads(TRAIN)
+    assert np.ptp(times) > 0.7 * (last - first)
+    assert len(times) == pytest.approx(6 * fit.inputs.rate_hz, rel=0.01)
 
 
 def test_a_turned_sign_is_named(twin: Path, tmp_path: Path) -> None:

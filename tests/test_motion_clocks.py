@@ -85,6 +85,17 @@ def test_drift_is_found_and_the_offset_stays_right_where_it_is_said_to_be(ppm: f
     assert found.std_s < 20e-6
 
 
+@pytest.mark.parametrize("begin_s", [60.0, 1500.0])
+def test_a_long_recording_may_rest_most_of_the_time(begin_s: float) -> None:
+    rng, offset = np.random.default_rng(4), 12.345
+    tp, tr = np.arange(0, 1800, 0.02), np.arange(0, 1830, 0.02)
+    moving = [np.exp(-(((t - begin_s - 60) / 40) ** 4))[:, None] for t in (tp, tr - offset)]
+    x, y = (w * smooth(np.random.default_rng(5), t, 3) for w, t in zip(moving, (tp, tr - offset), strict=True))
+    x, y = (z + 0.02 * rng.normal(size=z.shape) for z in (x, y @ rng.normal(size=(3, 4))[:, :3]))
+    found = estimate_offset(tp, x, tr, y)
+    assert found.value_s == pytest.approx(offset, abs=1e-3)
+
+
 def test_drift_of_a_short_recording_is_unknown() -> None:
     rng = np.random.default_rng(4)
     t = np.arange(0, 8, 0.001)

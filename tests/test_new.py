@@ -19,8 +19,6 @@ from palpate.experiment.file.starting import starting_experiment, starting_names
 from palpate.model import load_object
 from palpate.physics.units import parse_quantity
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 GATE = """\
 name: "gate: left"
 mechanism: {type: hinge}

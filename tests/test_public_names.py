@@ -14,8 +14,6 @@ import pytest
 import palpate
 from tests.door_files import short_door, write_short_door
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 PROJECT = Path(__file__).resolve().parents[1]
 PAGE = (PROJECT / "docs" / "python.md").read_text(encoding="utf-8")
 NOUNS = {

@@ -24,7 +24,6 @@ from palpate.twin.handle import write_capture_twin
 from tests.command import palpate
 from tests.elsewhere import ELSEWHERE
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
 PROJECT = Path(__file__).resolve().parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [" ".join(c.split()) for c in re.findall(r"^    (palpate [^#\n]*)", README, flags=re.MULTILINE)]

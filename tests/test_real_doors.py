@@ -15,8 +15,6 @@ from palpate.experiment.stage.recordings import slower
 from palpate.experiment.stage.result import Result
 from palpate.motion.clock import Even
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 Array = NDArray[np.float64]
 EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"
 KNOTS = np.array([1, 2, 3, 4, 6, 8, 10, 15, 20, 30, 45, 60, 75.0])

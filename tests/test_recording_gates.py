@@ -8,14 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.signal import butter, lfilter
 
 from palpate.errors import DataProblem, UnknownName
 from palpate.findings import Finding
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Clock, Recording, load
-from palpate.recording.gates import check_channels
+from palpate.recording.gates import check_channels, check_pair
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from palpate.twin.instruments import Instruments
+from tests.oracles.gates_of_other_make import simulate
 
 TOOLS = Instruments()
 WRENCH = [f"{kind}{axis}1_RawZero" for kind in "FT" for axis in "xyz"]
@@ -180,6 +182,71 @@ def test_a_sensor_that_repeats_itself_is_found(name: str) -> None:
         assert found(x) == [("frozen", True)]
         x[at:] = value
         assert found(x) == [("frozen", True)]
+
+
+TABLE_S = [(0.5, 3.5), (4.0, 88.5)]
+
+
+def tables(seed: int) -> dict[str, FloatArray]:
+    """An encoder and a torque by instruments whose noise does not show, of a gate that was simulated elsewhere."""
+    run, columns = simulate(seed)
+    smooth = butter(2, 0.1)
+    return {
+        "t": columns["t"],
+        "encoder": rounded(run.seen[::5], 2 * np.pi / 4096),
+        "filtered angle": np.round(lfilter(*smooth, columns["angle"]), 4),
+        "coarse torque": rounded(columns["torque"], 0.5),
+        "filtered torque": np.round(lfilter(*smooth, columns["torque"]), 3),
+    }
+
+
+def faults_of(table: dict[str, FloatArray], angle: str, torque: str) -> list[str]:
+    """Places of what is said of a table, each once."""
+    clock = Clock("signals", table["t"])
+    units = {angle: "rad", torque: "N m"}
+    recording = Recording({name: Channel(name, table[name], clock, unit) for name, unit in units.items()})
+    findings = list(check_channels(recording, [angle, torque], segments=TABLE_S))
+    pair = np.column_stack([table[angle], table[torque]])
+    findings += check_pair(table["t"], pair, [f"channel {angle!r}", f"channel {torque!r}"], TABLE_S)
+    assert all(f.cause == "frozen" for f in findings), findings
+    return sorted({f.place for f in findings})
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("pair", [("encoder", "coarse torque"), ("filtered angle", "filtered torque")])
+def test_a_table_without_noise_shows_what_froze_and_is_else_clean(seed: int, pair: tuple[str, str]) -> None:
+    whole = tables(seed)
+    assert faults_of(whole, *pair) == []
+    for name in pair:
+        for start, stop in ((35.0, 55.0), (50.3, 90.0)):
+            at = slice(int(200 * start), int(200 * stop))
+            held, dead = (whole | {name: whole[name].copy()} for _ in range(2))
+            held[name][at], dead[name][at] = whole[name][at.start], 0.0
+            assert faults_of(held, *pair) == [f"channel {name!r}"]
+            if stop < 60:
+                assert faults_of(dead, *pair) == [f"channel {name!r}"]
+
+
+@pytest.mark.parametrize("name", ["encoder", "filtered angle"])
+def test_an_encoder_that_stops_for_a_moment_is_found_by_its_jump(name: str) -> None:
+    table = tables(2)
+    x = table[name].copy()
+    at = int(np.argmax(np.abs(np.diff(x[6000:14000])))) + 6000
+    x[at : at + 60] = x[at]
+    assert found(x, 200.0) == [("frozen", False)]
+
+
+def test_a_command_of_levels_and_an_angle_that_begins_again_are_not_frozen() -> None:
+    t = np.arange(20_000) / 1000
+    assert found(rounded(3 * np.sin(2 * t), 1.0) + 0.3) == []  # a motor's command
+    clock = Clock("signals", t)
+    turning = np.remainder(rounded(0.02 * t**1.5, 2 * np.pi / 1024) + np.pi, 2 * np.pi) - np.pi
+    recording = Recording({"wheel": Channel("wheel", turning, clock, "rad")})
+    assert check_channels(recording, ["wheel"]) == ()
+    gap = np.concatenate([t[:8000], t[9000:]])
+    resting = rounded(np.where(gap < 8, 0.4, 0.4 + np.sin(gap - 8) ** 2), 1e-3)
+    recording = Recording({"angle": Channel("angle", resting, Clock("signals", gap), "rad")})
+    assert [f.cause for f in check_channels(recording, ["angle"])] == ["dropouts"]
 
 
 def test_freezing_says_where() -> None:

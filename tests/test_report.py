@@ -178,11 +178,13 @@ def test_readable_on_400_pixels_and_reachable_by_keyboard(opened):
 def test_prints_to_pages_of_paper(opened, tmp_path):
     page = opened["door"].page
     page.set_viewport_size({"width": 688, "height": 900})
+    width = "document.querySelector('.plot')._fullLayout.width"
+    page.evaluate(f"window.addEventListener('beforeprint', () => {{ window.printed = {width}; }})")
     made = page.pdf(path=tmp_path / "report-door.pdf", prefer_css_page_size=True)
     assert 4 <= len(re.findall(rb"/Type\s*/Page\b", made)) <= 30
+    assert page.evaluate("printed") == 680
+    assert page.evaluate(width) != 680  # and back
     page.emulate_media(media="print")
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate("document.querySelector('.plot')._fullLayout.width") == 680
     shown = "[...document.querySelectorAll('table')].filter(t => t.checkVisibility())"
     assert page.evaluate(f"Math.max(...{shown}.map(t => t.scrollWidth))") <= 688
     assert opened["door"].problems == []

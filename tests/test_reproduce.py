@@ -27,6 +27,7 @@ from tests.browser import violations
 from tests.command import palpate
 from tests.oracles import published
 
+pytestmark = pytest.mark.usefixtures("exact_replay")
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"
 BODY_IMUS = ("door/data/IMU_Door.csv", "wheelbarrow/data/WB_Object_IMU.csv")
 

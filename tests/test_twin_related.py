@@ -40,8 +40,6 @@ from tests.oracles.planar_lagrange import hands_in_a_plane
 from tests.oracles.rolling_newton import hands_needed
 from tests.rolling_session import at_contact, standing_at
 
-pytestmark = pytest.mark.usefixtures("coarse_replay")
-
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
 SHAFT = [(-0.05, 0.55, 0.24), (-0.06, 0.70, 0.25), (-0.02, 0.99, 0.26)]
 ON_THE_SHAFT = dict(zip(WHEELBARROW.sensors[1], SHAFT, strict=True))

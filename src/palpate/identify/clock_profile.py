@@ -210,7 +210,7 @@ def _minima(at: Callable[[FloatArray], FloatArray], lags_s: FloatArray, total: F
 
 
 def _ground(at: Callable[[FloatArray], FloatArray], low: float, high: float) -> _Minimum:
-    lag = minimise(lambda x: float(at(np.array([x])).sum()), low, high)
+    lag, _ = minimise(lambda x: float(at(np.array([x])).sum()), low, high)
     return _Minimum(lag, at(np.array([lag])))
 
 

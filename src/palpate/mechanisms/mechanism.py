@@ -281,7 +281,8 @@ class Mechanism(ABC):
             np.stack([x * one for x in triple], axis=1)
             for triple in (k.specific_acceleration, k.omega, k.omega_dot, self.velocity(state, ARRAYS), origin)
         )
-        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, r), v)
+        positions = states[:, : states.shape[1] - len(self.accelerations)]
+        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, r), v, positions)
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`."""
@@ -332,7 +333,7 @@ class OneFreedom(Mechanism):
                 f"the motion does not hold the {self.state[0]}",
                 remedy=f"build it from the {self.state[0]} with the mechanism's motion()",
             )
-        position = self.coordinates_of(motion.poses)[:, 0]
+        position = (self.coordinates_of(motion.poses) if motion.positions is None else motion.positions)[:, 0]
         if self.linkage is not None:
             self.linkage.check_reach(position)
         return position

@@ -522,19 +522,24 @@ def _evaluate(kernel: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
     result, left = np.full((len(at), flat.shape[1]), np.nan), np.floor(at).astype(np.int64)
     first, place = left - taps // 2 + 1, (at - left) * _FINENESS
     low = np.minimum(place.astype(np.int64), _FINENESS - 1)
+    share = (place - low)[:, None]
     inside = np.flatnonzero((first >= 0) & (first + taps <= len(x)))
     if not len(inside):
         return result.reshape(len(at), *x.shape[1:])
+    rise, totals = np.diff(kernel, axis=0), kernel.sum(axis=1, keepdims=True)
     windows = sliding_window_view(flat, taps, axis=0)
     by_channel = sliding_window_view(np.ascontiguousarray(flat.T), taps, axis=1).swapaxes(0, 1)
-    for some in np.array_split(inside, len(inside) * taps * flat.shape[1] // (1 << 18) + 1):
-        weights = kernel[low[some]]
-        weights += (place - low)[some, None] * (kernel[low[some] + 1] - weights)
-        weights /= weights.sum(axis=1, keepdims=True)  # a constant stays itself to the last digit
+    for some in np.array_split(inside, len(inside) * taps * flat.shape[1] // (1 << 20) + 1):
+        row = low[some]
+        weights = rise[row]
+        weights *= share[some]
+        weights += kernel[row]
         steps = np.diff(first[some])
         if len(steps) and steps[0] > 0 and (steps == steps[0]).all():  # nothing needs to be copied
             these = by_channel[first[some[0]] : first[some[-1]] + 1 : steps[0]]
         else:
             these = windows[first[some]]
         result[some] = (these @ weights[:, :, None])[:, :, 0]
+    # a constant stays itself
+    result /= totals[low] + share * (totals[low + 1] - totals[low])
     return result.reshape(len(at), *x.shape[1:])

@@ -109,6 +109,23 @@ def hinge_inclination(axis: Sequence[float] | FloatArray, axis_std_rad: float, t
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Circle:
+    """Places about an upright hinge: with an IMU turned along, the same motion is felt at all of them."""
+
+    axis: FloatArray
+    """(3,) of the hinge, and ..."""
+    point: FloatArray
+    """... (3,) a point on it, m, in a."""
+    covariance: FloatArray
+    """(3, 3) of r_ab, m2, where the turn about the axis is known."""
+
+    def move(self, placement: Placement, R_ab: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where on the circle what sits so would be if it were turned like R_ab, m, and its covariance."""
+        turn = exp_rotation(self.axis * float(self.axis @ log_rotation(R_ab @ placement.R_ab.T)))
+        return self.point + turn @ (placement.r_ab - self.point), turn @ self.covariance @ turn.T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Placement:
     """Frame b in frame a: p_a = R_ab p_b + r_ab."""
 
@@ -125,11 +142,22 @@ class Placement:
     """Of the capture frame, where it was estimated along."""
     signals: FloatArray | None = None
     """(poses, 6): what an IMU on poses showed at their times, m/s2 and rad/s."""
+    circle: Circle | None = None
+    """About an upright hinge, where the motion tells no more."""
 
     @property
     def turn_std_rad(self) -> FloatArray:
         """Standard deviations of the rotation about x, y, z of a."""
         return np.sqrt(np.diag(self.covariance)[:3])
+
+    def frame_known_to(self, turn_rad: float, move_m: float) -> Placement:
+        """The same where frame a itself is known so well, in each direction."""
+        circle = self.circle
+        if circle is not None:
+            far = float(np.linalg.norm(self.r_ab - circle.point))
+            circle = replace(circle, covariance=circle.covariance + np.eye(3) * (move_m**2 + (turn_rad * far) ** 2))
+        covariance = self.covariance + np.diag(np.repeat([turn_rad**2, move_m**2], 3))
+        return replace(self, covariance=covariance, circle=circle)
 
     @property
     def lever_std(self) -> FloatArray:
@@ -230,26 +258,39 @@ def imu_on_poses(
     freedom = max(1, offset.pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
     explained = _share_of_motion(grid, felt, columns[:, :, 3:6], residual)
-    covariance = covariance[:6, :6] + _open_about_hinge(poses, turning, tilt.up)
-    placement = _placement(rotation, x[3:6], covariance, explained, tilt)
-    return replace(placement, signals=signals[:, :6])
+    hinge = _upright_hinge(poses, turning, tilt.up)
+    if hinge is None:
+        return replace(_placement(rotation, x[3:6], covariance[:6, :6], explained, tilt), signals=signals[:, :6])
+    # the lever arm that goes with this turn, of the many that noise alone tells apart
+    axis, point = hinge
+    prior[:3, :3] += _KNOWN_BEST**-2 * np.outer(axis, axis)
+    x, covariance, _ = _solve_pieces(grid, columns, y, prior, np.zeros(12))
+    along = _FREE_VARIANCE * np.outer(axis, axis)  # nothing is felt of where it is along the hinge
+    circle = Circle(axis, point, covariance[3:6, 3:6] + along)
+    covariance[:3, :3] += along
+    covariance[3:6, 3:6] += _FREE_VARIANCE * np.eye(3)
+    placement = _placement(rotation, x[3:6], covariance[:6, :6], explained, tilt)
+    return replace(placement, signals=signals[:, :6], circle=circle)
 
 
-def _open_about_hinge(poses: Poses, turning: FloatArray, up: FloatArray) -> FloatArray:
-    """(6, 6) to add to a covariance: about an upright hinge the same motion is felt anywhere on a circle around it.
+def _upright_hinge(poses: Poses, turning: FloatArray, up: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Axis and a point of it in the poses' frame, where an upright hinge is all the motion; None elsewhere.
 
-    What the fit then seems to know of turn and lever arm it takes from noise, slow noise most of all. turning: the
-    poses' angular velocity (n, 3).
+    What a fit then seems to know of turn and lever arm on a circle it takes from noise, slow noise most of all.
+    turning: the poses' angular velocity (n, 3).
     """
     _, (omega,) = _one_lowpass(poses.times_s, turning, bandwidth_hz=_HAND_HZ)
     omega = omega[np.isfinite(omega).all(axis=1)]
     values, vectors = np.linalg.eigh(omega.T @ omega)
-    axis, free = vectors[:, 2], np.zeros((6, 6))
+    axis = vectors[:, 2]
     leans = 1 - abs(float(up @ np.nanmean(poses.rotation, axis=0) @ axis))
-    if values[1] < _ONE_AXIS * values[2] and leans < 1 - np.cos(_UPRIGHT):
-        free[:3, :3] = np.outer(axis, axis)
-        free[3:, 3:] = np.eye(3) - free[:3, :3]
-    return _FREE_VARIANCE * free
+    if values[1] >= _ONE_AXIS * values[2] or leans >= 1 - np.cos(_UPRIGHT):
+        return None
+    R, p = poses.rotation[poses.seen], poses.position[poses.seen]
+    # a point on the hinge stays where it is: R c + p is constant; along the axis any does
+    A, b = (R - R.mean(axis=0)).reshape(-1, 3), (p.mean(axis=0) - p).ravel()
+    point = least_squares(A.T @ A + float(np.trace(A.T @ A)) * np.outer(axis, axis), A.T @ b)
+    return axis, point
 
 
 def imu_on_load_cell(motion: Motion, wrench: FloatArray) -> Placement:
@@ -507,7 +548,10 @@ def check_placement(
 ) -> tuple[Finding, ...]:
     """Compare an estimated placement with a drawing's rotation and lever arm (m), as far as the motion tells them."""
     turn = [] if R_ab is None else _turn(placement, R_ab)
-    return (*turn, *([] if r_ab is None else _move(placement, r_ab)))
+    place, covariance = placement.r_ab, placement.covariance[3:, 3:]
+    if placement.circle is not None and R_ab is not None:
+        place, covariance = placement.circle.move(placement, R_ab)
+    return (*turn, *([] if r_ab is None else _move(placement, place, covariance, r_ab)))
 
 
 def misplaced(placement: Placement, T_drawing: FloatArray) -> tuple[float, float]:
@@ -558,11 +602,11 @@ def _turn(placement: Placement, drawing: FloatArray) -> list[Finding]:
     return [Finding("placement", evidence, "IMU", "check how it is mounted, or correct the drawing", severity)]
 
 
-def _move(placement: Placement, drawing: FloatArray) -> list[Finding]:
-    covariance, _, known = _known_part(placement.covariance[3:, 3:], UNKNOWN_LEVER)
+def _move(placement: Placement, place: FloatArray, covariance: FloatArray, drawing: FloatArray) -> list[Finding]:
+    covariance, _, known = _known_part(covariance, UNKNOWN_LEVER)
     if known.shape[1] == 0:
         return [_unchecked("place", placement)]
-    along = known.T @ (placement.r_ab - drawing)
+    along = known.T @ (place - drawing)
     inner = known.T @ covariance @ known
     size = float(np.linalg.norm(along))
     if size < _SMALL_MOVE or float(along @ np.linalg.solve(inner, along)) < _DIFFERENT_STDS**2:

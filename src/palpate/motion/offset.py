@@ -20,13 +20,14 @@ Limited = tuple[FloatArray, FloatArray]
 """Times (n,), s, and rows (n, channels) below a bandwidth; NaN where not known."""
 _SAME_TIME = 1e-6
 """Of a step: times that differ by less are one."""
-_COARSE_HZ, _MIDDLE = 100.0, 1 << 16
+_COARSE_HZ, _CORRELATED = 100.0, 1 << 16
 """Of the correlation, and so many of its samples at most."""
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 """Lags looked at closely: at most; beyond the fewest only where they correlate this much as well as the best."""
 _PROMINENT, _AROUND_S = 0.01, 4.0
 """A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
-_SAME_S = 0.005
+_SAME_S, _NEAR_S = 0.005, 0.001
+"""Lags that are one, and how nearly each candidate is known when they are compared."""
 _FEWEST_ROWS, _ROWS = 100, 3_000
 """Fewest samples of each side, and most on which candidates are compared; the winner is judged on all."""
 _SHOWN_S = 0.03
@@ -116,9 +117,10 @@ def offset_between(
     if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
     known, seen = (np.asarray(np.isfinite(x).all(axis=1)) for x in (P, Q))
-    predict = spline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
-    blind = tp, np.asarray(~known, dtype=float)
-    pair = _Pair(predict, blind, tr[seen], Q[seen], alike, turned)
+    # without their means, what is left of them at any lag is small beside how much they vary
+    x, y = P - P[known].mean(axis=0), Q[seen] - Q[seen].mean(axis=0)
+    predict = spline(tp, x if known.all() else interpolated(tp, tp[known], x[known]))
+    pair = _Pair(predict, None if known.all() else np.asarray(~known, dtype=float), tr[seen], y, alike, turned)
 
     # every n-th response: enough to compare lags, and quick for an hour
     step = max(1, -(-round(len(pair.times_s) * _known_share(tp, known)) // _ROWS))
@@ -131,8 +133,7 @@ def offset_between(
     pair = pair.near(coarse, _SHOWN_S)
     shown = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
     profile = np.array([_misfit(pair, lag) for lag in shown])
-    value = minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
-    best = _misfit(pair, value)
+    value, best = minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
     at_s, value, std, drift_ppm, drift_std_ppm, freedom = _fit_line(pair, value)
     if best > 0.5 or 1 - runner_up < 1.3 * max(least, best) or not std < 0.01:
         raise DataProblem(
@@ -158,8 +159,8 @@ class _Pair:
 
     predict: Spline
     """The predictors at any times (s), or their derivative of this order."""
-    blind: tuple[FloatArray, FloatArray]
-    """Times and 1 where the predictors are not known."""
+    blind: FloatArray | None
+    """1 at those times of the predictors at which they are not known, if there are such."""
     times_s: FloatArray
     responses: FloatArray
     alike: bool
@@ -167,13 +168,23 @@ class _Pair:
 
     def usable(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Response times, predictor times and responses, of those predictor times at which the predictors are known."""
-        use = np.interp(at_s, *self.blind, left=1.0, right=1.0) == 0
+        use = self._known(at_s)
         return self.times_s[use], at_s[use], self.responses[use]
+
+    def _known(self, at_s: FloatArray) -> slice | BoolArray:
+        """Of increasing times, those at which the predictors are known."""
+        times = self.predict.times
+        if self.blind is not None:
+            return np.interp(at_s, times, self.blind, left=1.0, right=1.0) == 0
+        first, last = float(times[0]), float(times[-1])
+        return slice(int(np.searchsorted(at_s, first)), int(np.searchsorted(at_s, last, side="right")))
 
     def near(self, offset_s: float, reach_s: float) -> _Pair:
         """Without responses that are compared at no offset as near as this."""
-        others = [self.times_s - offset_s + by for by in (-reach_s, 0.0, reach_s)]
-        use = np.any([np.interp(at, *self.blind, left=1.0, right=1.0) == 0 for at in others], axis=0)
+        use = np.zeros(len(self.times_s), dtype=bool)
+        for by in (-reach_s, 0.0, reach_s):
+            known = self._known(self.times_s - offset_s + by)
+            use[known] = True
         return self if use.all() else replace(self, times_s=self.times_s[use], responses=self.responses[use])
 
 
@@ -196,14 +207,14 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first.
 
     Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid. Of long
-    recordings the middle of the predictors is compared.
+    recordings those minutes of the predictors are compared in which most happens.
     """
     (tp, P), (tr, Q) = predictors, responses
     grids = [np.arange(t[0], t[-1], 1 / _COARSE_HZ) for t in (tp, tr)]
     n, m = map(len, grids)
     least = min(n, m) // 2  # half of the shorter recording must overlap
-    before = max(0, n - _MIDDLE) // 2
-    p, q = _coarse(grids[0][before:][:_MIDDLE], tp, P, False), _coarse(grids[1], tr, Q, alike)
+    before = _liveliest(tp, P) if n > _CORRELATED else 0
+    p, q = _coarse(grids[0][before:][:_CORRELATED], tp, P, False), _coarse(grids[1], tr, Q, alike)
     # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time
     size = 1 << (len(p) + m - 1).bit_length()
     score, others = np.zeros(size), [np.fft.rfft(channel, size) for channel in q.T]
@@ -223,6 +234,16 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[at - 1]]
 
 
+def _liveliest(times_s: FloatArray, x: FloatArray) -> int:
+    """The sample of the coarse grid at which those begin, as many as are correlated, in which x varies most."""
+    away = np.where(np.isfinite(x), (x - np.nanmean(x, axis=0)) / np.maximum(np.nanstd(x, axis=0), 1e-300), 0.0)
+    total = np.append(0.0, np.cumsum(np.einsum("ij,ij->i", away, away)))
+    length = _CORRELATED / _COARSE_HZ
+    begins = times_s[times_s <= times_s[-1] - length]
+    within = total[np.searchsorted(times_s, begins + length)] - total[: len(begins)]
+    return int((begins[within.argmax()] - times_s[0]) * _COARSE_HZ)
+
+
 def _coarse(grid: FloatArray, times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
     """On the coarse grid, without mean, each channel (or, where they are alike, all together) of norm one."""
     y = interpolated(grid, times_s, x)
@@ -239,11 +260,13 @@ def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
 
 def _misfit(pair: _Pair, offset_s: float) -> float:
     """Unexplained share of the responses' variance: of all where they are alike, else the channels' geometric mean."""
-    x, y = _compared(pair, offset_s)
-    total = np.einsum("ij,ij->j", y, y)
-    mirrored = _mirrored(x, y) if pair.turned else 0.0
+    _, at, y = pair.usable(pair.times_s - offset_s)
+    x = pair.predict(at, 0)
     # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
-    normal, cross = x.T @ x, x.T @ y
+    sum_x, sum_y, count = x.sum(axis=0), y.sum(axis=0), max(len(y), 1)
+    normal, cross = x.T @ x - np.outer(sum_x, sum_x / count), x.T @ y - np.outer(sum_x, sum_y / count)
+    total = np.maximum(np.einsum("ij,ij->j", y, y) - sum_y * sum_y / count, 0.0)
+    mirrored = _mirrored(cross, float(np.trace(normal)) * float(total.sum())) if pair.turned else 0.0
     scale = np.sqrt(np.maximum(np.diag(normal), 1e-300))
     normal, cross = normal / scale / scale[:, None], cross / scale[:, None]
     by = least_squares(normal, cross, rcond=1e-12)
@@ -267,17 +290,17 @@ def _quarter_period(pair: _Pair, offset_s: float) -> float:
     return float(np.clip(np.pi / 2 * np.sqrt(ratio), 0.02, 0.25))
 
 
-def _mirrored(x: FloatArray, y: FloatArray) -> float:
-    """Share of the variance that is explained by a mirror image only.
+def _mirrored(cross: FloatArray, squares: float) -> float:
+    """Share of the variance that is explained by a mirror image only; cross: x'y, squares: |x|^2 |y|^2.
 
     The best scale and rotation explain (d1 + d2 +- d3)^2 of |x|^2 |y|^2, d being the singular values of x'y, minus for
     a mirror image (Umeyama 1991, IEEE PAMI 13:376). Motion about one or two axes has no handedness: d3 is noise.
     """
-    U, d, Vt = np.linalg.svd(x.T @ y)
+    U, d, Vt = np.linalg.svd(cross)
     if np.linalg.det(U @ Vt) > 0:
         return 0.0
     third = max(float(d[2] - 0.01 * d[0]), 0.0)  # what hardly correlates tells nothing of handedness
-    return 4 * third * float(d[0] + d[1]) / max(float((x**2).sum() * (y**2).sum()), 1e-300)
+    return 4 * third * float(d[0] + d[1]) / max(squares, 1e-300)
 
 
 def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[float, float]:
@@ -285,8 +308,8 @@ def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[f
     misfit = _misfit(pair, lag)
     if misfit > 0.9:
         return misfit, lag
-    lowest = minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s)
-    return _misfit(pair, lowest), lowest
+    lowest, misfit = minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s, _NEAR_S)
+    return misfit, lowest
 
 
 def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float], float]:
@@ -380,8 +403,8 @@ def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[F
     return time, gradient, curvature
 
 
-def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1e-4) -> float:
-    """Where between two bounds a function of a lag (s) is least, to 0.1 ms; it has one minimum there.
+def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1e-4) -> tuple[float, float]:
+    """Where between two bounds a function of a lag (s) is least, to 0.1 ms, and its value; it has one minimum there.
 
     Parabolas through the best three places, and the golden section where they lead nowhere (Brent, Algorithms for
     Minimization without Derivatives, chapter 5: `localmin`).
@@ -393,7 +416,7 @@ def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1
     while True:
         middle, tolerance = (low + high) / 2, 1.5e-8 * abs(best) + to / 3
         if abs(best - middle) <= 2 * tolerance - (high - low) / 2:
-            return best
+            return best, f_best
         r, q = (best - second) * (f_best - f_third), (best - third) * (f_best - f_second)
         p, q = (best - third) * q - (best - second) * r, 2 * (q - r)
         p, q = (-p if q > 0 else p), abs(q)

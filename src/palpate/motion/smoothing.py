@@ -252,8 +252,13 @@ class _Imu:
         """Times from the middle, s."""
         return self.times_s - self.times_s.mean()
 
-    def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
-        """(samples, 6, n, 3) and (samples, 6, constants)."""
+    def shows(self, z: States) -> BoolArray:
+        """(constants,): of a gain or lever arm, whether what it multiplies is ever there."""
+        forces, rates = (np.any(x, axis=1) for x in _features(self.felt(*z)))
+        return np.concatenate([*[forces] * 3, *[rates] * 3, [True, True]])
+
+    def rows(self, z: States, constants: FloatArray, here: slice, shows: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """(samples, 6, n, 3) and (samples, 6, constants that it shows)."""
         part = [np.asfortranarray(x[here]) for x in z]
         k = self.felt(*part)
         y = _shown(k, constants)
@@ -262,10 +267,11 @@ class _Imu:
             other = [x.copy(order="F") if d == j else x for j, x in enumerate(part)]
             other[d][:, i] += _STEP
             J[d, i] = (_shown(self.felt(*other), constants) - y).T / _STEP
-        K, (forces, rates) = np.zeros((len(k), 6, len(constants))), _features(k)
+        K, (forces, rates) = np.zeros((len(k), 6, shows.sum())), _features(k)
+        forces, rates = forces[shows[:_FORCES]], rates[shows[3 * _FORCES :][:_RATES]]
         for i in range(3):
-            K[:, i, i * _FORCES : (i + 1) * _FORCES] = forces.T
-            K[:, 3 + i, (start := 3 * _FORCES + i * _RATES) : start + _RATES] = rates.T
+            K[:, i, i * len(forces) : (i + 1) * len(forces)] = forces.T
+            K[:, 3 + i, (start := 3 * len(forces) + i * len(rates)) : start + len(rates)] = rates.T
         K[:, :, -2] = savitzky_golay(y, 5, 4, derivative=1, rate_hz=rate_hz(self.times_s))
         K[:, :, -1] = K[:, :, -2] * self.away[here, None]
         return J.transpose(3, 2, 1, 0), K

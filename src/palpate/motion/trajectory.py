@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.motion.derivatives import savitzky_golay, window_samples
@@ -28,8 +29,8 @@ _LOCAL = 5
 _ROUNDS, _SMALL, _SAME = 16, 1.0, 1.1
 """Of Gauss-Newton at most; the last changes accelerations by this share of their noise (the next one would by 0.02, it
 converges so fast), and noises by this ratio."""
-_AT_ONCE, _IN_CACHE, _PIECE = 2048, 128, 32
-"""Samples: that instruments are asked for, and whose rows are multiplied; and unknowns that are eliminated at once."""
+_AT_ONCE, _IN_CACHE, _PIECE = 2048, 256, 32
+"""Samples that instruments are asked for; unknowns whose rows are multiplied, and that are eliminated, at once."""
 _SETTLED = 0.05
 """Standard deviations by which constants that have settled still move."""
 _FAR = 3.0
@@ -78,8 +79,12 @@ class Instrument(Protocol):
         """(samples, k) of this motion."""
         ...
 
-    def rows(self, z: States, constants: FloatArray, here: slice) -> tuple[FloatArray, FloatArray]:
-        """How `shown` of a block of samples answers to q, q', q'', (samples, k, n, 3), and to the constants."""
+    def shows(self, z: States, /) -> BoolArray:
+        """(constants,): those that this motion shows. Many of an IMU on a hinge have columns of zeros."""
+        ...
+
+    def rows(self, z: States, constants: FloatArray, here: slice, shows: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """How `shown` of a block of samples answers to q, q', q'', (samples, k, n, 3), and to the constants shown."""
         ...
 
 
@@ -132,8 +137,8 @@ class Trajectory:
         parts = zip(self.instruments, self.split(p), strict=True)
         return np.hstack([z[0], *(i.shown(z, own) for i, own in parts)])
 
-    def split(self, p: FloatArray) -> list[FloatArray]:
-        """The constants by instrument."""
+    def split(self, p: NDArray[Any]) -> list[NDArray[Any]]:
+        """The constants, or something of each, by instrument."""
         return np.split(p, np.cumsum([len(i.start) for i in self.instruments])[:-1].tolist())
 
     @property
@@ -141,31 +146,38 @@ class Trajectory:
         """Of all constants."""
         return np.concatenate([i.prior for i in self.instruments])
 
-    def blocks(self, z: States, p: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Instruments' rows, some samples at a time: (samples, channels, n, 3) and (samples, channels, constants)."""
+    def shows(self, z: States) -> BoolArray:
+        """(constants,): of all instruments."""
+        return np.concatenate([i.shows(z) for i in self.instruments])
+
+    def blocks(self, z: States, p: FloatArray, shows: BoolArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Instruments' rows, some samples at a time: (samples, channels, n, 3) and (samples, channels, constants
+        that show).
+        """
         edges = np.linspace(0, len(self.times_s), 1 + -(-len(self.times_s) // _AT_ONCE)).astype(int).tolist()
+        each = list(zip(self.instruments, self.split(p), self.split(shows), strict=True))
         for a, b in pairwise(edges):
-            parts = [i.rows(z, own, slice(a, b)) for i, own in zip(self.instruments, self.split(p), strict=True)]
+            parts = [i.rows(z, own, slice(a, b), which) for i, own, which in each]
             if len(parts) == 1:
                 yield slice(a, b), *parts[0]
                 continue
             J = np.concatenate([x for x, _ in parts], axis=1)
-            K = np.zeros((b - a, J.shape[1], len(p)))
+            K = np.zeros((b - a, J.shape[1], shows.sum()))
             ends = np.cumsum([[0, 0], *(x.shape[1:] for _, x in parts)], axis=0)
             for (row, column), (_, x) in zip(ends[:-1], parts, strict=True):
                 K[:, row : row + x.shape[1], column : column + x.shape[2]] = x
             yield slice(a, b), J, K
 
-    def _fill(
-        self, normal: _Normal, c: FloatArray, p: FloatArray, sides: FloatArray, weight: FloatArray, of_q: FloatArray
-    ) -> None:
+    def _normal(self, c: FloatArray, p: FloatArray, sides: FloatArray, weight: FloatArray, of_q: FloatArray) -> _Normal:
         """The normal equations at coefficients and constants; sides, weight: (samples, n + channels, ...) of rows."""
-        n = self.q.shape[1]
-        normal.clear()
+        n, z = self.q.shape[1], self.states(c)
+        shows = self.shows(z)
+        normal = _Normal(self.stencil, len(z[0]), n, shows)
         normal.add_positions(sides[:, :n], weight[:, :n] ** 2)
-        for here, J, K in self.blocks(self.states(c), p):
+        for here, J, K in self.blocks(z, p, shows):
             normal.add(here.start, J, sides[here, n:], K, weight[here, n:, None])
         normal.smooth(c, of_q)
+        return normal
 
     def solve(
         self,
@@ -187,11 +199,10 @@ class Trajectory:
         path = self._begin(start, least, seen) if begin is None else begin
         c, p, sigma, counts = path.coefficients, path.constants, path.sigma, path.counts
         known, left = seen.all(axis=1), measured - self.shown(self.states(c), p)
-        normal = _Normal(self.stencil, len(measured), n, 2 + len(p))
         for _ in range(_ROUNDS):
             drawn = unit * sigma
             sides = np.stack([np.where(seen, left, 0.0), drawn], axis=2)
-            self._fill(normal, c, p, sides, counts / sigma, sigma[:n])
+            normal = self._normal(c, p, sides, counts / sigma, sigma[:n])
             steps, constants, stds, swayed = normal.solve((start - p) / self.prior, self.prior)
             c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
             if until(p):
@@ -222,16 +233,15 @@ class Trajectory:
         n, p, z = self.q.shape[1], path.constants, self.states(path.coefficients)
         measured, weight, prior = self.measured, path.counts / path.sigma, self.prior
         left = np.where(np.isfinite(measured), measured - self.shown(z, p), 0.0)
-        normal = _Normal(self.stencil, len(measured), n, 2 + len(p))
         sides = np.repeat(left[:, :, None], 2, axis=2)
-        self._fill(normal, path.coefficients, p, sides, weight, path.sigma[:n])
+        normal = self._normal(path.coefficients, p, sides, weight, path.sigma[:n])
         factor, half = normal.eliminated()
-        inner = normal.corner[:, 2:] - half[:, 2:].T @ half[:, 2:] + np.diag(prior**-2.0)
+        inner = normal.of_all(normal.corner - (half.T @ half)[2:])[:, 2:] + np.diag(prior**-2.0)
         others = np.ones(len(p), dtype=bool)
         others[kept] = False
         onto = np.eye(len(p))[:, kept]  # what the kept ones are, less what the others take of them
         onto[others] = -symmetric_inverse(inner[np.ix_(others, others)]) @ inner[others, kept]
-        moves = half[:, 2:] @ onto
+        moves = half[:, 2:] @ onto[normal.shows]
         factor.backward(moves)
         moves = moves[: normal.size].reshape(-1, n, onto.shape[1])
         by_moves = [np.moveaxis(v, -1, 1) for v in self.states(np.moveaxis(moves, 1, 2))]
@@ -239,9 +249,9 @@ class Trajectory:
         rows = np.empty((len(z[0]), left.shape[1] + n, onto.shape[1] + 1))
         rows[:, left.shape[1] :] = bends / path.sigma[:n, None]
         rows[:, :n, :-1], rows[:, : left.shape[1], -1] = -by_moves[0], left
-        for here, by_state, by_constant in self.blocks(z, p):
+        for here, by_state, by_constant in self.blocks(z, p, normal.shows):
             along = [np.einsum("Nri,Nic->Nrc", by_state[..., d], v[here]) for d, v in enumerate(by_moves)]
-            rows[here, n : left.shape[1], :-1] = by_constant @ onto - np.sum(along, axis=0)
+            rows[here, n : left.shape[1], :-1] = by_constant @ onto[normal.shows] - np.sum(along, axis=0)
         rows[:, : left.shape[1]] *= weight[:, :, None]
         start = np.concatenate([i.start for i in self.instruments])
         return rows, np.column_stack([onto, start - p])[others] / prior[others, None]
@@ -259,20 +269,18 @@ class Trajectory:
 class _Normal:
     """Normal equations of the coefficients, of which only neighbours meet, bordered by constants."""
 
-    def __init__(self, stencil: FloatArray, samples: int, n: int, columns: int) -> None:
-        """columns: right sides, two and one for each constant."""
-        self.stencil, self.n, self.size = stencil, n, (samples + _LOCAL - 1) * n
-        self.each = max(_LOCAL - 1, _PIECE // n)  # samples eliminated at once: then they meet their neighbours only
-        whole = self.each * -(-(samples + _LOCAL - 1) // self.each)
-        self.blocks = np.empty((_LOCAL, whole, n, n))
-        """Between the coefficients of a sample and those so many samples before it."""
-        self.right, self.corner = np.empty((whole, n, columns)), np.empty((columns - 2, columns))
+    def __init__(self, stencil: FloatArray, samples: int, n: int, shows: BoolArray) -> None:
+        """Without any rows, but with ones on the diagonal beyond the end; shows: see `Instrument`.
 
-    def clear(self) -> None:
-        """Without any rows, but with ones on the diagonal beyond the end."""
-        for x in (self.blocks, self.right, self.corner):
-            x.fill(0.0)
-        self.blocks[0, self.size // self.n :] = np.eye(self.n)
+        Right sides are two, and one for each constant that they show.
+        """
+        self.stencil, self.n, self.size, self.shows = stencil, n, (samples + _LOCAL - 1) * n, shows
+        self.each = max(_LOCAL - 1, _PIECE // n)  # samples eliminated at once: then they meet their neighbours only
+        whole, columns = self.each * -(-(samples + _LOCAL - 1) // self.each), 2 + int(shows.sum())
+        self.blocks = np.zeros((_LOCAL, whole, n, n))
+        """Between the coefficients of a sample and those so many samples before it."""
+        self.blocks[0, self.size // n :] = np.eye(n)
+        self.right, self.corner = np.zeros((whole, n, columns)), np.zeros((columns - 2, columns))
 
     def add_positions(self, sides: FloatArray, weight: FloatArray) -> None:
         """Add rows of measured coordinates with two right sides (samples, n, 2), by weights (samples, n)."""
@@ -287,18 +295,20 @@ class _Normal:
 
         Right sides: two (samples, rows, 2), and the constants' (samples, rows, constants).
         """
-        n, m = self.n, _LOCAL * self.n
-        for a in range(0, len(J), _IN_CACHE):
-            part = slice(a, a + _IN_CACHE)
-            by_coefficient = (J[part] @ self.stencil).swapaxes(2, 3).reshape(*J[part].shape[:2], m)
-            rows = np.concatenate([by_coefficient, sides[part], K[part]], axis=2)
+        n, m = self.n, 3 * self.n
+        size = max(1, _IN_CACHE // n)
+        for a in range(0, len(J), size):
+            part = slice(a, a + size)
+            rows = np.concatenate([J[part].reshape(*J[part].shape[:2], m), sides[part], K[part]], axis=2)
             rows *= weight[part]
-            met = rows[:, :, :m].swapaxes(1, 2) @ rows
+            met = (rows[:, :, :m].swapaxes(1, 2) @ rows).reshape(-1, n, 3, rows.shape[2])
+            met = self.stencil.T @ met  # q, q', q'' of a sample are these combinations of its coefficients
+            pairs = met[..., :m].reshape(-1, n, _LOCAL, n, 3) @ self.stencil
             for i in range(_LOCAL):
-                here, mine = slice(first + a + i, first + a + i + len(met)), met[:, i * n : (i + 1) * n]
-                self.right[here] += mine[:, :, m:]
+                here = slice(first + a + i, first + a + i + len(met))
+                self.right[here] += met[:, :, i, m:]
                 for j in range(i + 1):
-                    self.blocks[i - j, here.start - i + j : here.stop - i + j] += mine[:, :, j * n : (j + 1) * n]
+                    self.blocks[i - j, here.start - i + j : here.stop - i + j] += pairs[:, :, i, :, j]
             flat = rows.reshape(-1, rows.shape[2])[:, m:]
             self.corner += (flat.T @ flat)[2:]  # of one array with itself, of which BLAS computes half
 
@@ -313,6 +323,12 @@ class _Normal:
             self.right[i : i + len(bends), :, 0] -= a * bends
             for j, b in enumerate(_FOURTH[: i + 1]):
                 self.blocks[i - j, j : j + len(bends)] += np.diag(a * b * weight)
+
+    def of_all(self, x: FloatArray) -> FloatArray:
+        """(constants, 2 + constants) with zeros for those that nothing shows."""
+        whole, at = np.zeros((len(self.shows), 2 + len(self.shows))), np.flatnonzero(self.shows)
+        whole[np.ix_(at, np.append([0, 1], 2 + at))] = x
+        return whole
 
     def eliminated(self) -> tuple[_Factor, FloatArray]:
         """The factor L of what the coefficients meet in, and L^-1 times the right sides, in their place."""
@@ -329,14 +345,14 @@ class _Normal:
         """
         factor, half = self.eliminated()
         inside = (half.T @ half)[2:]
-        inner = self.corner - inside
+        inner, inside = self.of_all(self.corner - inside), self.of_all(inside)
         inner[:, 0] += pull / prior
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
         constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
         root = np.linalg.cholesky(covariance)
         others, most = np.split(np.linalg.eigh(root.T @ inside[:, 2:] @ root)[1], [1 - _SWAYS], axis=1)
         signs = np.random.default_rng(1).choice([-1.0, 1.0], (others.shape[1], 1))
-        moves = half[:, 2:] @ -np.hstack([constants, root @ np.hstack([most, others @ signs])])
+        moves = half[:, 2:] @ -np.hstack([constants, root @ np.hstack([most, others @ signs])])[self.shows]
         moves[:, :2] += half[:, :2]
         factor.backward(moves)
         steps, swayed = np.split(moves[: self.size].reshape(-1, self.n, moves.shape[1]), [2], axis=2)

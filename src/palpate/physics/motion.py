@@ -252,6 +252,8 @@ class Motion:
     """T_world_body on the same clock, where it is known; an IMU alone does not tell it."""
     velocity: FloatArray | None = None
     """Of the origin, m/s, where it is known."""
+    positions: FloatArray | None = None
+    """(samples, positions) of the state that a mechanism made it of; the poses say the same."""
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not belong together."""

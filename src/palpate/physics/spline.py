@@ -44,9 +44,10 @@ class Spline:
             left = np.clip(np.searchsorted(t, at, side="right") - 1, 0, last)
         h = t[left + 1] - t[left]
         b = (at - t[left]) / h
-        if left[-1] - left[0] == len(left) - 1 and (np.diff(left) == 1).all():  # one interval after the other
-            first = int(left[0])
-            at_left, at_right = slice(first, first + len(left)), slice(first + 1, first + 1 + len(left))
+        stride = int(left[1] - left[0]) if len(left) > 1 else 1
+        if stride > 0 and (np.diff(left) == stride).all():  # as many intervals on each time: no copies
+            first, last = int(left[0]), int(left[-1])
+            at_left, at_right = slice(first, last + 1, stride), slice(first + 1, last + 2, stride)
             if self.even and np.ptp(b) < _SAME:
                 b, h = b.mean(keepdims=True), h.mean(keepdims=True)
         else:

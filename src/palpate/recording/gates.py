@@ -23,6 +23,12 @@ _AROUND = 16
 """Stamps on either side of a gap that are compared."""
 _NOISE_HIGH, _NOISE_LOW = 5.0, 1 / 20
 _BLOCK = 32
+_HALTED_S, _HALTED, _JUMP, _SPEED = 0.1, 10, 6.0, 8
+"""A signal without noise: time and samples of one value that may be a fault; a jump over the largest step beside it;
+steps that tell its speed."""
+_PAIR_S, _PAIR_FEWEST, _PAIR_SHARE = 1.0, 5, 0.9
+"""Windows in which coordinate and effort are compared; how many must be alike, and in what share of these both
+change."""
 _AXES = 6
 """Channels of a load cell or an IMU: where none has any noise it is simulated, and may have axes that show nothing."""
 _HAND_HZ = 5.0
@@ -41,6 +47,17 @@ def check_channels(
     noise: expected standard deviation per sample by channel name, in the channel's unit; channels without one are not
     judged. segments: what will be used, s on the channels' clocks, half-open; without them everything.
     """
+    return judge_channels(recording, names, noise=noise, segments=segments)[0]
+
+
+def judge_channels(
+    recording: Recording,
+    names: Sequence[str],
+    *,
+    noise: Mapping[str, float] | None = None,
+    segments: Sequence[Span] | None = None,
+) -> tuple[tuple[Finding, ...], list[Span]]:
+    """The same, and when any of the channels was cut off or frozen: from its first to its last such sample, s."""
     channels = [recording[name] for name in names]
     for channel in channels:
         if channel.samples.ndim != 1:
@@ -61,12 +78,42 @@ def check_channels(
             silent = 0
             break
         silent += 1
-    simulated = silent >= _AXES
+    simulated, stuck = silent >= _AXES, list[Span]()
     for name, used in seen():
         constant = _constant(used)
-        if not (simulated and constant and not used.x[np.isfinite(used.x)].any()):
-            findings += constant or _faults(used, expected.get(name, expected.get(used.name)))
-    return tuple(findings)
+        if constant and simulated and not used.x[np.isfinite(used.x)].any():
+            continue
+        more, spans = (constant, []) if constant else _faults(used, expected.get(name, expected.get(used.name)))
+        findings += more
+        stuck += spans
+    return tuple(findings), stuck
+
+
+def check_pair(times_s: FloatArray, pair: FloatArray, names: Sequence[str], segments: Sequence[Span]) -> list[Finding]:
+    """Coordinate and effort (samples, 2) of one freedom: neither lies still for long where the other does as it moves.
+
+    Asked of windows of a second. The other must change by a twentieth of its range, and where it is half as lively
+    elsewhere, the one that is still must nearly always change too. At an end of its range that may be a stop, or a
+    limit of the instrument.
+    """
+    inside, per = segment_mask(times_s, segments), max(2, round(_PAIR_S / float(times_s[1] - times_s[0])))
+    starts = np.concatenate([np.arange(a, b - per + 1, per) for a, b in runs_of(inside)] or [np.zeros(0, dtype=int)])
+    windows = pair[starts[:, None] + np.arange(per)]
+    spans, number, findings = np.ptp(windows, axis=1), np.arange(len(starts)), list[Finding]()
+    low, high = np.nanmin(pair, axis=0), np.nanmax(pair, axis=0)
+    margin = 0.05 * (high - low)
+    for i, (mine, theirs) in enumerate((spans.T, spans.T[::-1])):
+        value, step = windows[:, 0, i], _resolution(pair[:, i])
+        for a, b in runs_of((mine == 0) & (value > low[i] + margin[i]) & (value < high[i] - margin[i])):
+            usual = float(np.median(theirs[a:b]))
+            changed = mine[(theirs >= 0.5 * usual) & ((number < a) | (number >= b))] > 2 * step
+            if b - a < 2 or usual < margin[1 - i] or len(changed) < _PAIR_FEWEST or changed.mean() < _PAIR_SHARE:
+                continue
+            when = f"from {times_s[starts[a]]:.1f} to {times_s[starts[b - 1] + per - 1]:.1f} s"
+            evidence = f"repeats one value {when} while {names[1 - i]} changes as it does where both change"
+            remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
+            findings.append(_finding("frozen", names[i], evidence, remedy, fatal=True))
+    return findings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +175,8 @@ class _Runs:
         return _Runs(self.start[keep], self.length[keep], self.value[keep], self.hold)
 
 
-def _faults(used: _Used, expected: float | None) -> list[Finding]:
-    """The gates of a channel that is alive at all."""
+def _faults(used: _Used, expected: float | None) -> tuple[list[Finding], list[Span]]:
+    """The gates of a channel that is alive at all; and when it was cut off or frozen, s."""
     some = used.some
     runs, step, blocks = _Runs.of(used.x), _resolution(some), _block_noise(some, 2)
     sigma = float(np.median(blocks[blocks > 0])) if (blocks > 0).any() else 0.0  # where it is not at a standstill
@@ -151,7 +198,9 @@ def _faults(used: _Used, expected: float | None) -> list[Finding]:
         remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
         fatal = _share(used, runs.which(frozen)) > 1e-2
         findings.append(_finding("frozen", used.where, repeats, remedy, fatal=fatal))
-    return findings if expected is None else [*findings, *_noise(used, expected)]
+    stuck = runs.which(either | frozen)
+    ends = zip(used.times_s[stuck.start].tolist(), used.times_s[stuck.start + stuck.length - 1].tolist(), strict=True)
+    return findings if expected is None else [*findings, *_noise(used, expected)], list(ends)
 
 
 def _constant(used: _Used) -> list[Finding]:
@@ -220,12 +269,74 @@ def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
             beside = before[-1 - int(_FROZEN_S * used.rate_hz) :] if ended[place] else after
             noise = max(_white_noise(before) or 0.0, _white_noise(after) or 0.0)
             went_on[place] = abs(float(beside[0]) - value) > 6 * (step + noise)
-    rests = long & ~suspects
+    rests, broken = long & ~suspects, _broken_off(used, runs, long & ~suspects, step)
     if not rests.any() or runs.length[rests].max() < runs.length[suspects].min(initial=0):
-        return suspects
+        return suspects | broken
     for place in np.flatnonzero(ended):  # at the value at which it rests at other times, it has come to rest
         went_on[place] &= np.abs(runs.value[rests] - runs.value[place]).min() > 2 * step
-    return suspects & went_on
+    return (suspects & went_on) | broken
+
+
+def _broken_off(used: _Used, runs: _Runs, candidates: BoolArray, step: float) -> BoolArray:
+    """Which of these runs cut a signal that shows no noise: rounded, filtered, or from an encoder.
+
+    Beside a rest a signal is slow; beside a cable that gave way it goes on as it did. So it leaves a run by a jump that
+    is far larger than any step on either side (and, where it rests there, than it ever makes elsewhere, for a motor's
+    command may be made of levels), or it halts from its full speed: at both ends, or inside its range and for good (at
+    the end of its range that may be a stop).
+    """
+    broken, period = np.zeros_like(candidates), 1 / used.rate_hz
+    steps = np.abs(_change(used.some, used.unit)) if candidates.any() else np.empty(0)
+    steps = steps[steps > 0]  # NaN is not
+    if not len(steps):
+        return broken
+    fast = 3 * float(np.quantile(steps, 0.995))
+    low, high = float(np.nanmin(used.x)), float(np.nanmax(used.x))
+    inside = 0.05 * (high - low)
+    for place in np.flatnonzero(candidates & (runs.length > max(_HALTED, _HALTED_S * used.rate_hz, 5 * runs.hold))):
+        first, count, value = int(runs.start[place]), int(runs.length[place]), float(runs.value[place])
+        last = first + count
+        before, after = used.x[max(0, first - 2 * _BLOCK) : first + 1][::-1], used.x[last - 1 : last + 2 * _BLOCK]
+        sides = [_Side.of(_change(x, used.unit), step) for x in (before, after)]
+        if len(after) < 2 or not np.isfinite(after[1]):
+            broken[place] = sides[0].halts and low + inside < value < high - inside
+        elif used.times_s[last] - used.times_s[last - 1] < 1.5 * period:  # no rows are missing
+            usual = _JUMP * max(side.usual for side in sides) + 3 * step
+            usual = usual if all(side.alive for side in sides) else max(usual, fast)
+            broken[place] = sides[1].first > usual or all(side.halts for side in sides)
+    return broken
+
+
+def _change(x: FloatArray, unit: str) -> FloatArray:
+    """From each sample to the next; of an angle without whole turns, which an encoder leaves out."""
+    change = np.diff(x)
+    return np.asarray(np.remainder(change + pi, 2 * pi) - pi, dtype=float) if unit == "rad" else change
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A signal beside a run of one value."""
+
+    alive: bool
+    """Whether it changes at all."""
+    first: float
+    """Size of the step between it and the run, and ..."""
+    usual: float
+    """... the largest of the others."""
+    halts: bool
+    """Whether the run cuts a motion at speed."""
+
+    @staticmethod
+    def of(change: FloatArray, step: float) -> _Side:
+        """change: away from the run, the first one from its value."""
+        change = change[: int(np.argmin(np.append(np.isfinite(change), False)))]
+        if len(change) < _BLOCK // 2:
+            return _Side(False, 0.0, 0.0, False)
+        size, near = np.abs(change[1:]), change[:_SPEED]
+        # at speed, no step is smaller than half of those farther off, nor near what the rounding hides
+        even = bool((near > 0).all() or (near < 0).all())
+        halts = even and float(np.abs(near).min()) > max(3 * step, 0.5 * float(np.abs(near).max()))
+        return _Side(float(np.mean(size > 0)) > 0.25, float(abs(change[0])), float(size.max()), halts)
 
 
 def _is_frozen(before: FloatArray, value: float, count: int, after: FloatArray, step: float, samples: int) -> bool:

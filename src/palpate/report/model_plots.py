@@ -390,22 +390,23 @@ def residuals(view: View) -> list[Figure]:
     used, main, figures, rows = compared(view), view.main, list[Figure](), view.model.mechanism.rows
     if main is not None:
         used &= np.isfinite(main.position) & np.isfinite(main.speed)
+    left = view.reference - view.estimate
     for name, unit, x in over:
         good, shown, panels = used & np.isfinite(np.nan if x is None else x), shown_in(unit), list[Panel]()
         if x is None or good.sum() < _FEWEST_SAMPLES:
             continue
         two_ways = main is not None and x is main.position
         ways = directions(view, main) if main is not None and two_ways else (("", good, COLOURS[0]),)
+        cells = [(word, _few(good & which), colour) for word, which, colour in ways]
+        middles = [medians(shown.factor * x[good & which], left[good & which]) for _, which, _ in ways]
         for i, row in enumerate(rows):
-            left, clouds, lines = view.reference[:, i] - view.estimate[:, i], list[Json](), list[Json]()
-            for word, which, colour in ways:
-                at, there = _few(good & which), good & which
+            clouds, lines = list[Json](), list[Json]()
+            for (word, at, colour), (bins, middle) in zip(cells, middles, strict=True):
                 faint: Json = {"showlegend": False, "opacity": 0.4, "hoverinfo": "skip"}
-                clouds.append(plots.points(shown.factor * x[at], left[at], f"residual {word}", colour, 3, **faint))
-                middle = medians(shown.factor * x[there], left[there])
+                clouds.append(plots.points(shown.factor * x[at], left[at, i], f"residual {word}", colour, 3, **faint))
                 title = f"median, {word}" if word else "median"
-                lines.append(curve(*middle, title, colour if word else DARK, width=2.5))
-            reach = 1.15 * float(np.quantile(np.abs(left[good]), 0.998)) or 1.0
+                lines.append(curve(bins, middle[:, i], title, colour if word else DARK, width=2.5))
+            reach = 1.15 * float(np.quantile(np.abs(left[good, i]), 0.998)) or 1.0
             scale = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": "#888", "zerolinewidth": 1}
             title = f"{f'{_kind(row)} {row.name}' if len(rows) > 1 else 'residual'}, {row.unit}"
             panels.append(Panel(title, (*clouds, *lines), y=scale))
@@ -417,12 +418,13 @@ def residuals(view: View) -> list[Figure]:
 
 
 def medians(x: FloatArray, y: FloatArray, bins: int = 40, fewest: int = 20) -> tuple[FloatArray, FloatArray]:
-    """Median of y in stretches of x of equal width; NaN where a stretch has few samples."""
+    """Medians of y (samples, rows) in stretches of x of equal width, (bins, rows); NaN where one has few samples."""
     if len(x) < fewest:
         return x[:0], y[:0]
+    order = np.argsort(x)
+    x, y = x[order], y[order]
     low, high = (float(v) for v in np.quantile(x, (0.002, 0.998)))
     edges = np.linspace(low, high, bins + 1)
-    place = np.searchsorted(edges, x, side="right") - 1
-    parts = [y[place == i] for i in range(bins)]
-    middle = np.array([np.median(part) if len(part) >= fewest else np.nan for part in parts])
-    return (edges[:-1] + edges[1:]) / 2, middle
+    parts = np.split(y, np.searchsorted(x, edges))[1:-1]
+    middle = [np.median(part, axis=0) if len(part) >= fewest else np.full(y.shape[1], np.nan) for part in parts]
+    return (edges[:-1] + edges[1:]) / 2, np.array(middle)

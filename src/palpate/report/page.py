@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module, resources
 from importlib.metadata import version
 from pathlib import Path
@@ -166,9 +166,7 @@ def write_page(path: Path, title: str, sections: Sequence[Section], *, subtitle:
 
 def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") -> str:
     """The whole page as text."""
-    jinja, markup = extra("jinja2", "a page"), extra("markupsafe", "a page").Markup
-    loader = jinja.PackageLoader("palpate.report", "templates")
-    template = jinja.Environment(loader=loader, autoescape=True).get_template("page.html.j2")
+    template, markup = _template(), extra("markupsafe", "a page").Markup
     shown = [section for section in sections if section.blocks]
     figures = [figure for section in shown for figure in figures_in(section.blocks)]
     places = {id(figure): f"figure-{i + 1}" for i, figure in enumerate(figures)}
@@ -195,6 +193,14 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
         version=version("palpate"),
     )
     return text.lstrip()
+
+
+@cache
+def _template() -> Any:
+    """Compiled once for all pages of a process."""
+    jinja = extra("jinja2", "a page")
+    loader = jinja.PackageLoader("palpate.report", "templates")
+    return jinja.Environment(loader=loader, autoescape=True).get_template("page.html.j2")
 
 
 def _file(name: str) -> str:

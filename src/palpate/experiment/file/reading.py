@@ -211,6 +211,45 @@ CONDITIONS: Mapping[str, Condition] = {
         lambda _: False,
         remedy="leave it out, or set that window: filtering: {window: 0.2 s}",
     ),
+    "stage: motion": Condition("stage: motion", lambda _: False),
+    "method: balance": Condition(
+        "method: balance; a joint estimate takes the signals as they are",
+        lambda c: c.method == "balance",
+        remedy="leave it out, or write method: balance",
+    ),
+    "parallel": Condition(
+        "filtering: {type: parallel}; what is published has its own window and order",
+        lambda c: not isinstance(c.filtering, schema.PublishedPart),
+        remedy="leave it out, or set them there",
+    ),
+    "polynomials": Condition(
+        "positions that polynomials differentiate; markers and IMU are smoothed together",
+        lambda c: c.motion_from != "markers" or c.recordings.imu is None or c.derivatives.method == "local",
+        remedy="leave it out, or write derivatives: {method: local}",
+    ),
+    "reference: static": Condition(
+        "markers.reference: static",
+        lambda c: c.markers.reference in (None, "static"),
+        remedy="leave it out, or leave out markers.reference",
+    ),
+    "reference: still": Condition(
+        "markers.reference: still",
+        lambda c: (c.markers.reference or ("mean" if c.recordings.static else "still")) == "still",
+        remedy="leave it out, or write reference: still",
+    ),
+    "samples": Condition(
+        "segments in samples",
+        lambda c: c.segments is not None and any(isinstance(x, SamplesPart) for _, x in c.segments),
+        remedy="leave it out, or count the segments: {samples: [first, last]}",
+    ),
+    "prior on theta": Condition(
+        "a prior that pulls theta",
+        lambda c: (
+            c.prior is not None
+            and (c.prior.form or ("divergence" if c.prior.damping == "auto" else "theta")) == "theta"
+        ),
+        remedy="leave it out: no number follows from it; or write prior: {form: theta, ...}",
+    ),
     "imu": Condition("stage: handle, with motion measured by an IMU", lambda c: c.motion_from == "imu"),
     "markers": Condition("motion measured by markers", lambda c: c.motion_from == "markers"),
     "load cell": Condition("files with recordings.wrench, not recordings.signals", lambda c: c.motion_from != "table"),
@@ -240,7 +279,10 @@ def check_keys(experiment: Experiment[Any], model: Model | None = None) -> None:
     are missing.
     """
     config = experiment.config
-    refusals = [_without_effect(config, model) if isinstance(config, ExperimentPart) else (), _missing(config)]
+    without = (
+        _without_effect(config, model) if isinstance(config, ExperimentPart) else _without_effect_on_motion(config)
+    )
+    refusals = [without, _missing(config)]
     if model is not None:
         refusals = [_wrong_stage(config, model), *refusals, _contradicting(config, model)]
     for place, wrong, cure in chain.from_iterable(refusals):
@@ -261,6 +303,19 @@ def _without_effect(config: ExperimentPart, model: Model | None) -> Iterator[Ref
         if part is not None and part.of is not None and (part.of == "handle") != (config.stage == "handle"):
             possible = "handle" if config.stage == "handle" else "body or whole"
             yield f"{key}.of", f"{part.of!r} is not possible in stage: {config.stage}", f"write {possible}"
+
+
+def _without_effect_on_motion(config: MotionPart) -> Iterator[Refusal]:
+    """The same where nothing is identified: what is for an IMU, and windows where nothing is differentiated by them."""
+    for place, names in _given(config, ""):
+        if "an IMU" in names and config.recordings.imu is None:
+            yield place, f"this key is only for {CONDITIONS['an IMU'].where}", "leave it out"
+        elif (
+            place in ("derivatives.window", "derivatives.order")
+            and config.derivatives.method == "fusion"
+            and config.markers.hinge is None
+        ):
+            yield place, f"this key is only for {CONDITIONS['polynomials'].where}", "leave it out"
 
 
 def _given(part: schema.Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
@@ -332,6 +387,10 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         yield "procedure", "a joint estimate has one step", "leave it out, or write method: balance"
     if config.method == "joint" and config.rows != "all":
         yield "rows", "a joint estimate weighs each row by its noise and leaves none out", "write method: balance"
+    for i, options in enumerate(config.elements if config.procedure == "two-step" else ()):
+        if options.get("estimate"):
+            remedy = "leave it out, or write procedure: joint"
+            yield f"elements.{i}.estimate", "zones are not estimated where the spring comes first", remedy
     if config.method == "joint" and config.robust:
         yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
     if config.known_mass is None and config.rows == "moments":

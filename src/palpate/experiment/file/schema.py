@@ -205,7 +205,9 @@ class SignalsPart(FilePart):
 RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
 WRENCH: Any = optional("the load cell's recording", "{file: wrench.mat}")
 IMU: Any = optional("the IMU's recording", "{file: imu.csv}")
-STATIC: Any = optional("the same markers at rest: the reference cloud", "{file: s.csv}", only="markers")
+STATIC: Any = optional(
+    "the same markers at rest: the reference cloud", "{file: s.csv}", only=("markers", "reference: static")
+)
 
 
 class RecordingsPart(Part):
@@ -273,7 +275,7 @@ class ClocksPart(Part):
     """Samples that were taken at the same instant, counted from 1 in each file."""
 
     wrench: q.Whole | None = optional("sample of the load cell's file, from 1", "17757")
-    imu: q.Whole | None = optional("sample of the IMU's file, from 1", "9463")
+    imu: q.Whole | None = optional("sample of the IMU's file, from 1", "9463", only="an IMU")
     mocap: q.Whole | None = optional("row of the markers' file, from 1; not its Frame column", "1058", only="markers")
 
 
@@ -315,7 +317,12 @@ class AxleMarkersPart(Part):
     axle: Pair = key("from, to: markers at the ends of the axle", "[ID8, ID11]")
     across: list[Pair] = key("pairs from, to whose sum points along y", "[[ID9, ID6], [ID10, ID13]]", min_length=1)
     radius: q.Length | None = optional("radius of the wheel, m", "0.197 m", gt=0)
-    floor: q.Length = key("height of the floor in the capture frame, m", "-9.5 mm", default=0.0)
+    floor: q.Length = key(
+        "height of the floor in the capture frame, m: a body's is found from its markers",
+        "-9.5 mm",
+        default=0.0,
+        only="stage: motion",
+    )
 
 
 class MarkersPart(Part):
@@ -331,7 +338,7 @@ class MarkersPart(Part):
         "absent: static where there is such a recording, else the mean",
     )
     still: Annotated[list[q.Seconds], Field(min_length=2, max_length=2)] | None = optional(
-        "from, to: a stretch in which the body rests, s", "[0, 2]"
+        "from, to: a stretch in which the body rests, s", "[0, 2]", only="reference: still"
     )
     longest_gap: q.Seconds = key("gaps up to this are bridged by a spline where no pose is known, s", default=0.1, ge=0)
     sensor: SensorMarkersPart | None = optional(
@@ -385,16 +392,21 @@ class SegmentsPart(Part):
         "[[61, 110], [135, 150]]",
     )
     test: SegmentList = key("likewise; must not overlap the others", "[111, 134]")
-    first_sample: q.Whole = key("row of the reference device's file that counts as sample 1", default=1)
+    first_sample: q.Whole = key("row of the reference device's file that counts as sample 1", default=1, only="samples")
 
 
 class ParallelPart(Part):
     """Light differentiation, then one low-pass over every column and the wrench."""
 
     type: Literal["parallel"] = "parallel"
-    bandwidth: q.Frequency | None = optional("cut-off; if absent, 20 Hz with an IMU, else chosen", "20 Hz", gt=0)
+    bandwidth: q.Frequency | None = optional(
+        "cut-off; if absent, 20 Hz with an IMU, else chosen", "20 Hz", only="method: balance", gt=0
+    )
     window: q.Seconds | None = optional(
-        "for the derivatives, s; if absent, from the bandwidth", "0.2 s", only="body", gt=0
+        "for the derivatives, s; if absent, from the bandwidth",
+        "0.2 s",
+        only=("body", "method: balance", "polynomials"),
+        gt=0,
     )
 
 
@@ -429,10 +441,12 @@ class DerivativesPart(Part):
         "with its zeros, gains, place and clock; published: Savitzky-Golay windows as the paper's, only for stage: "
         "motion; if absent, fusion with recordings.imu, else local",
         "fusion",
-        only=("markers", "an IMU"),
+        only=("markers", "an IMU", "parallel"),
     )
     window: q.Seconds | None = optional("length, s; if absent, chosen from the data", "0.11 s", only="motion", gt=0)
-    order: q.Whole = key("order of the polynomials", default=4, le=8)
+    order: q.Whole = key(
+        "order of the polynomials", default=4, only=("method: balance", "parallel", "polynomials"), le=8
+    )
 
 
 # --- what is known before, and how well -------------------------------------------------------------------------------
@@ -525,9 +539,7 @@ class UncertainPart(Part):
     sensor_rotation: q.Angle | None = deviation("its rotation, about each axis; with its unit", "0.3 deg", "markers")
     sensor_yaw: q.Angle | None = deviation("each sensor's turn about its own z; with its unit", "0.3 deg", "wheel")
     closed: q.Travel | None = deviation("the position's zero; an angle or a length with unit", "0.2 deg", "one-freedom")
-    links: q.Length | None = deviation(
-        "the length of each link, m; if absent 2 mm, or as much less as the data tell", "1 mm", "linkage"
-    )
+    links: q.Length | None = deviation("the length of each link, m", "1 mm", "linkage")
     tilt: q.Angle | None = deviation("the vertical, about each level axis; with its unit", "0.1 deg", "markers")
     wheel_radius: q.Length | None = deviation("the wheel's radius, m", "2 mm", "wheel")
 
@@ -619,7 +631,8 @@ class ExperimentPart(CommonPart):
         "the handle on the second sensor; if absent, the same as the first", "left.yaml", only="two load cells"
     )
     sensor: Literal["ati-omega85"] | SensorPart = key(
-        "a known force/torque sensor, or its accuracy: it weights the rows",
+        "a known force/torque sensor, or its accuracy: it weights the rows of a handle, those of a body weigh by what "
+        "is left of each; and a handle belongs to its sensor",
         "{sigma_force: 0.06 N, sigma_moment: 0.002 N m}",
         default="ati-omega85",
         only="load cell",
@@ -654,7 +667,7 @@ class ExperimentPart(CommonPart):
     method: Literal["balance", "joint"] = key(
         "balance: the motion first, then the parameters from the balance of forces; joint: motion, parameters, clock "
         "and geometry together, each held by how well it is known: sharper, above all without an IMU, and it takes "
-        "what is stated beyond that at its word",
+        "what is stated (links, lengths) at its word",
         default="balance",
         only="body",
     )
@@ -698,7 +711,9 @@ class ExperimentPart(CommonPart):
         "{mass: 0.9 kg, com: [0, 0, 0.1], shape: {type: box, sides: [0.1, 0.1, 0.1]}}",
         only="rigid body",
     )
-    factor: Literal["UtU", "UUt"] = key("log-Cholesky convention of theta and prior", default="UtU", only="rigid body")
+    factor: Literal["UtU", "UUt"] = key(
+        "log-Cholesky convention of theta and prior", default="UtU", only=("rigid body", "prior on theta")
+    )
     uncertain: UncertainPart | None = optional(
         "how far off what is taken as given may be", "{imu_rotation: 0.5 deg, load_cell_scale: 1 %}"
     )

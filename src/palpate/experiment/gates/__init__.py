@@ -66,14 +66,13 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "sign": ("placement", "unexplained"),
     "columns": ("energy", "sign", "misfit", "unknown", "carry-over", "replay", "rest", "unexplained", *lacking.CAUSES),
     "axle": ("sign", "misfit", "unknown", "wheel-radius", *lacking.CAUSES),
-    "slip": ("unexplained",),
     "travel": ("unexplained", *lacking.CAUSES),
     "dead": ("sign", "misfit", "search", "carry-over", "zero-drift", *lacking.CAUSES),
     "delay": ("lag", "compliance"),
     **dict.fromkeys(lacking.CAUSES, ("carry-over", "noise", "bandwidth", "zero-drift", "rest")),
 }
 """Where one cause is established, findings that follow from it are not repeated: cause -> those."""
-SYMPTOMS = ("carry-over", "misfit", "search", "unknown", "replay", "delay")
+SYMPTOMS = ("carry-over", "misfit", "search", "unknown", "replay", "delay", "joint")
 """What many causes do: a cause that is named stands before them."""
 
 
@@ -99,7 +98,7 @@ def _rank(finding: Finding, *, blurred: bool) -> int:
         return 3 if finding.cause == "unexplained" else 1
     if not finding.fatal:
         return 5
-    return 0 if finding.cause not in SYMPTOMS else 2 if finding.cause == "delay" else 4
+    return 0 if finding.cause not in SYMPTOMS else 2 if finding.cause in ("delay", "joint") else 4
 
 
 def _followers(findings: Iterable[Finding]) -> set[str]:

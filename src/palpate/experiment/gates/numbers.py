@@ -43,7 +43,6 @@ before that is a contradiction (Hausman 1978); and how much more than noise it m
 KNOWN_SO_WELL = {
     "closed": "where it is closed",
     "travel": "how far it travels",
-    "links": "how long its links are",
     "hinge": "where its hinge is",
     "sensor_rotation": "how the load cell is turned",
     "zero": "the load cell's zero",
@@ -243,7 +242,7 @@ def contradicted(case: Case) -> Iterator[Finding]:
     """What a joint estimate leaves, wants elsewhere than it is known to be, and says otherwise than the balance."""
     if (joint := case.fit.joint) is None:
         return
-    remedy = "check what is stated (links, lengths, clocks), or write method: balance"
+    remedy = "check what is stated (links, lengths, clocks) and what the model lacks, or write method: balance"
     if joint.excess > EXCESS:
         evidence = f"motion and parameters together leave {joint.excess:.1f} times what the instruments' noise explains"
         yield Finding("joint", evidence, "method: joint", remedy, Severity.FATAL)

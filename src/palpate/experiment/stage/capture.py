@@ -314,18 +314,19 @@ def _devices(
 ) -> dict[str, Instrument]:
     parts, devices = experiment.config.recordings, dict[str, Instrument]()
 
-    def on_clock(name: str, instrument: Instrument, estimate: Callable[[], Offset], *more: Finding) -> None:
-        findings.extend([*instrument.faults(), *more])
+    def on_clock(name: str, instrument: Instrument, estimate: Callable[[], Offset]) -> None:
         stated = stated_clock(experiment, name, instrument.even, body)
         offset = None if stated else attempt(findings, "clock", estimate)
         devices[name] = replace(instrument, clock=stated) if stated else instrument.timed_by(offset)
 
     if parts.imu is not None:
-        imu = recordings.read_imu(experiment, parts.imu)
-        doubts = check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
-        on_clock("imu", imu, lambda: imu_clock(body.poses, imu.even), *doubts)
+        imu, faults = recordings.read_imu(experiment, parts.imu).without_faults()
+        x = imu.even.seen_x
+        findings += [*faults, *check_imu(imu.even.times_s, x[:, :3], x[:, 3:])]
+        on_clock("imu", imu, lambda: imu_clock(body.poses, imu.even))
     if wrench and parts.wrench is not None:
         cell = recordings.read_wrench(experiment, parts.wrench)
+        findings += cell.faults()
         on_clock("wrench", cell, lambda: wrench_clock(body.poses, cell.even, devices.get("imu")))
     return devices
 
@@ -415,18 +416,18 @@ def _placement(
         return None
     signals = (imu.even.times_s, imu.even.seen_x[:, :3], imu.even.seen_x[:, 3:], imu.clock)
     bias, drawing = experiment.config.accelerometer_zero, experiment.config.imu_pose
-    placement = attempt(findings, "placement", lambda: imu_on_poses(poses, *signals, bias_std=bias))
+    placement = attempt(findings, "moves-along", lambda: imu_on_poses(poses, *signals, bias_std=bias))
     if placement is None:
         return None
     sensor = experiment.config.markers.sensor
     if sensor is not None:  # a frame of three markers is known in the cloud to a part of their noise
         corners = body.placed.select(sensor.markers).points
         turn, move = frames.pose_std(corners, CLOUD_SHARE * body.checked.scale.noise_m)
-        placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
+        placement = placement.frame_known_to(turn, move)
     if placement.explained < TOGETHER:
         share = f"{100 * placement.explained:.1f} % of what the IMU measures is explained"
         remedy = "check that it is fixed to the same body and that no rows are missing"
-        findings.append(Finding("placement", f"markers and IMU do not move together: {share}", "", remedy))
+        findings.append(Finding("moves-along", f"markers and IMU do not move together: {share}", "", remedy))
     if drawing is not None:
         T_sensor_imu = recordings.pose_of(experiment, "imu_pose", drawing, "the IMU")
         findings += check_placement(placement, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])

@@ -21,8 +21,10 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.spline import Spline, spline
 
 WHAT = "clock of the load cell"
-STEP_S, COARSE_S, NEAR_S = 0.01, 0.04, 0.3
-"""Steps of the search and of the first one over all offsets that are possible at all, and how far the second goes."""
+STEP_S, COARSE_S = 0.01, 0.04
+"""Steps of the search and of the first one over all offsets that are possible at all."""
+NEAR_S, AGAIN_S = 0.3, 0.05
+"""How far the second goes, and how far with shapes that an offset found before has shown."""
 CANDIDATES = 8
 """Of the first search that are looked at with parameters that an object can have."""
 
@@ -33,18 +35,19 @@ def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     Twice where shapes are to be estimated: with the shapes as given, then with those that the first clock shows.
     """
     wrench = _summed(inputs)
-    first = _profiled(inputs, segments, wrench)
+    first = _profiled(inputs, segments, wrench, NEAR_S)
     if not any(s.free for e in inputs.model.elements for s in e.shapes):
         return first
     on_clock = inputs.on_clock(first.clock)
     shaped = fit_shapes(fit_balance(on_clock, move(on_clock)), segments, profiles=False)
-    return _profiled(on_clock.with_model(shaped.model), segments, wrench)
+    again = _profiled(on_clock.with_model(shaped.model), segments, wrench, AGAIN_S)
+    return replace(again, runner_up=first.runner_up, lags_s=first.lags_s, misfit=first.misfit)
 
 
-def _profiled(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment]) -> Offset:
+def _profiled(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment], reach_s: float) -> Offset:
     search = _search(inputs, segments, wrench)
     residuals = search.residuals
-    middle, count = (segments[0][0] + segments[-1][1]) / 2, round(NEAR_S / STEP_S)
+    middle, count = (segments[0][0] + segments[-1][1]) / 2, round(reach_s / STEP_S)
     start = inputs.clock or search.guess()
     drift = start.drift_ppm
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +24,7 @@ from palpate.experiment.stage.inputs import (
 )
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
-from palpate.identify.balance import EACH, Rows, Segment, filled, stack_rows
+from palpate.identify.balance import EACH, Balance, Rows, Segment, filled, stack_rows
 from palpate.identify.effects import Effect, Lack, Leftover, Noise, attenuation, lacks, leftover
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
@@ -158,9 +158,9 @@ def bench(fit: Fit) -> Bench:
     fit, segments = excerpt(fit)
     low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
     rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels)
-    residuals, _ = of_all_samples(fit)
-    noise = rows.taken((of_all_samples(noisy)[0] - residuals)[None])[0]
-    others = [_left_more(fit, residuals, other) for other in _unsure(fit)]
+    residuals = residuals_of(fit, fit.balance)
+    noise = rows.taken((residuals_of(noisy, noisy.balance) - residuals)[None])[0]
+    others = [*(_left_more(fit, residuals, x) for x in _unsure(fit)), *_unsure_shapes(fit)]
     unsure = rows.taken(np.array(others)) if others else None
     return Bench(fit, segments, noisy, rows, noise, leftover(rows, fit.solution, unsure))
 
@@ -240,11 +240,15 @@ def _unsure(fit: Fit) -> Iterator[Inputs]:
     """The inputs with each thing off by a standard deviation that was estimated beside the parameters."""
     varied = fit.varied if fit.varied is not None else ((v.name, v.inputs) for v in estimated(fit.inputs))
     yield from (inputs for name, inputs in varied if name not in fit.untried)
+
+
+def _unsure_shapes(fit: Fit) -> Iterator[FloatArray]:
+    """What is left more with shapes that are off by a standard deviation, each way along which they vary for itself."""
     if fit.shaped is not None:
         sizes, ways = np.linalg.eigh(fit.shaped.covariance)
         for way in (np.sqrt(np.maximum(sizes, 0.0)) * ways).T:
             shapes = dict(zip(fit.shaped.names, (fit.shaped.values + way).tolist(), strict=True))
-            yield fit.inputs.with_model(with_shapes(fit.inputs.model, shapes))
+            yield _left_more_by_shapes(fit, shapes)
 
 
 def _noisy(fit: Fit, levels: Sequence[FloatArray]) -> Fit:
@@ -297,8 +301,7 @@ def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
         springs = [e for e in fit.inputs.model.elements if e.polynomial is not None]
         for name in (n for e in springs for n in fit.inputs.model.names_of(e)):
             parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
-    doubts = [pair for x in lack.lacks for pair in x.doubt.items()]
-    for name, by in (*leaning_part(fit).items(), *lack.attenuation.items(), *doubts):
+    for name, by in (*leaning_part(fit).items(), *lack.attenuation.items()):
         parts[name] = float(np.hypot(parts[name], by))
     solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
@@ -341,27 +344,39 @@ def _called(e: Estimate, size: float) -> Estimate:
 
 def of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
     """(rows, samples) each: residuals, and the wrench as predicted; 0 where either is not known."""
-    y = np.zeros(len(fit.p) + 1)
-    y[-1] = 1.0
-    measured, residuals = fit.balance.combined(y, np.append(-fit.p, 1.0))
-    for x in (measured, residuals):
-        x[np.isnan(x)] = 0.0
+    residuals, measured = residuals_of(fit, fit.balance), _known(fit.balance, projected(fit.balance).T)
     measured -= residuals
     return residuals, measured
 
 
-def _left_with(fit: Fit, inputs: Inputs) -> FloatArray:
-    """(rows, samples): residuals with other inputs."""
-    return of_all_samples(replace(fit, balance=fit.with_inputs(inputs)[1]))[0]
+def residuals_of(fit: Fit, balance: Balance) -> FloatArray:
+    """(rows, samples): what the parameters of the fit leave of a balance; 0 where not known."""
+    (residuals,) = balance.combined(np.append(-fit.p, 1.0))
+    return np.nan_to_num(residuals, copy=False)
+
+
+def _known(balance: Balance, x: FloatArray) -> FloatArray:
+    """(..., samples) of samples that count, 0 elsewhere and where not known."""
+    return np.nan_to_num(balance.weighed(x, 0, x.shape[-1]), copy=False)
 
 
 def _left_more(fit: Fit, residuals: FloatArray, inputs: Inputs) -> FloatArray:
     """(rows, samples): what is left with other inputs, less what is left with the fit's."""
     wrench = fit.only_wrench(inputs)
     if wrench is None:
-        return _left_with(fit, inputs) - residuals
-    change = projected(replace(fit.balance, wrench=wrench - fit.balance.wrench)).T
-    return np.nan_to_num(fit.balance.weighed(change, 0, change.shape[1]))
+        return residuals_of(fit, fit.with_inputs(inputs)[1]) - residuals
+    return _known(fit.balance, projected(replace(fit.balance, wrench=wrench - fit.balance.wrench)).T)
+
+
+def _left_more_by_shapes(fit: Fit, shapes: Mapping[str, float]) -> FloatArray:
+    """(rows, samples): the same with other shapes. Only elements that have some push otherwise."""
+    model, v, total = fit.inputs.model, list(-fit.p), np.zeros((len(fit.balance.weights), len(fit.inputs.times_s)))
+    for old, new in zip(model.elements, with_shapes(model, shapes).elements, strict=True):
+        mine, v = v[: len(old.parameters)], v[len(old.parameters) :]
+        for e, sign in ((old, -1.0), (new, 1.0)) if new is not old else ():
+            part = replace(fit.balance, model=Model("part", model.mechanism, (e,)))
+            total += sign * part.combined(np.array([*mine, 0.0]))[0]
+    return np.nan_to_num(total, copy=False)
 
 
 def _effects(fit: Fit) -> Iterator[Effect]:
@@ -374,14 +389,12 @@ def _effects(fit: Fit) -> Iterator[Effect]:
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_instruments(fit)
     if mechanism.linkage is not None and fit.inputs.imu is None:  # links that are longer than stated
-        residuals, _ = of_all_samples(fit)
-        columns: list[FloatArray] = []
+        residuals, columns = residuals_of(fit, fit.balance), list[FloatArray]()
         with suppress(PalpateError):  # out of reach with these links
-            columns += (residuals - _left_with(fit, v.inputs) for v in declared(fit.inputs, {"links": LONGER_M}))
+            others = (fit.with_inputs(v.inputs)[1] for v in declared(fit.inputs, {"links": LONGER_M}))
+            columns += (residuals - residuals_of(fit, other) for other in others)
         if columns:
-            # a joint estimate has found them along
-            std = 0.0 if fit.joint is not None else fit.inputs.links_std_m / LONGER_M
-            yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns), std=std)
+            yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns))
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
 

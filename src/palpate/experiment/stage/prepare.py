@@ -72,12 +72,10 @@ RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
-LINKS_STD_M = 0.002
-"""A tape measure between pivots that sit under covers."""
 UPRIGHT_RAD = np.radians(1.0)
 WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
-SETTLED = ("clock", "placement", "placement-unknown", "derivatives", "fusion")
+SETTLED = ("clock", "moves-along", "placement-unknown", "derivatives", "fusion")
 """Findings of a capture that the balance settles by itself."""
 ADDED: Mapping[str, stage_inputs.Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
 
@@ -133,26 +131,17 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         model=model,
         times_s=even.times_s,
         sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
-        filtering=_filtering(experiment, model, even.times_s, q, static),
+        filtering=_filtering(experiment, model, even.times_s, q, static, doubts=findings),
         q=q,
         measured=np.where(np.isfinite(even.seen_x[:, 1:2]), wrench, np.nan)[None],
         zero="none" if static is None else "still",
         static=static,
         stops=None if config.stops is None else _stops(experiment, position, unit),
         belief=belief_of(experiment, model),
-        links_std_m=_links_std(experiment, model),
     )
     _check_reach(experiment, model, position, findings)
     check_seen_segments(experiment, inputs, segments)
     return Prepared(inputs, segments, {}, tuple(findings))
-
-
-def _links_std(experiment: Experiment[Any], model: Model) -> float:
-    """How well the links are known, m; 0 where that is stated, or nothing but noise is thought of."""
-    uncertain = experiment.config.uncertain
-    stated = uncertain is not None and uncertain.links is not None
-    published = isinstance(experiment.config.filtering, PublishedPart)
-    return 0.0 if model.mechanism.linkage is None or stated or published else LINKS_STD_M
 
 
 # --- markers and load cells -----------------------------------------------------------------------------------------
@@ -166,7 +155,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     cells = recordings.read_wrenches(experiment)
     captured = capture(experiment, portion(tell, 0.05, 0.4))
     body, times = captured.body, captured.body.poses.times_s
-    findings = [f for f in captured.findings if f.fatal or f.cause not in SETTLED]
+    findings = [_beside_drawing(f) for f in captured.findings if f.fatal or f.cause not in SETTLED]
     findings += handles.findings
     segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
@@ -217,7 +206,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         model=model,
         times_s=times,
         sensors=sensors,
-        filtering=_filtering(experiment, model, times, q, static, smoothed),
+        filtering=_filtering(experiment, model, times, q, static, smoothed, findings),
         q=q,
         smoothed=smoothed,
         poses=poses,
@@ -233,7 +222,6 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,
         closed_std=closed_std,
-        links_std_m=_links_std(experiment, model),
         at_contact=at_contact,
     ).with_zero(zero)
     check_seen_segments(experiment, inputs, segments)
@@ -251,6 +239,14 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
     inputs = inputs.on_clock(clock)
     return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
+
+
+def _beside_drawing(finding: Finding) -> Finding:
+    """Of an IMU that is not where the drawing has it: what that means for an object that markers show."""
+    if finding.cause != "placement":
+        return finding
+    evidence = f"the IMU: {finding.evidence}; where its motion shows it was taken, no number follows imu_pose"
+    return replace(finding, evidence=evidence, place="imu_pose")
 
 
 def _on_joint(
@@ -559,13 +555,18 @@ def _filtering(
     q: FloatArray,
     static: Segment | None,
     smoothed: Smoothed | None = None,
+    doubts: Sequence[Finding] = (),
 ) -> Filtering:
-    """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates."""
+    """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates.
+
+    doubts: findings that may be why it cannot be chosen.
+    """
     part = experiment.config.filtering
     if isinstance(part, PublishedPart):
         return Filtering(part.window, part.order, None, None, published=True)
     order = experiment.config.derivatives.order
-    remedy = "state it, such as bandwidth: 6 Hz" if part.bandwidth is None else ""
+    wrong = next((f"before that: {f.sentence}" for f in doubts if f.fatal), "state it, such as bandwidth: 6 Hz")
+    remedy = wrong if part.bandwidth is None else ""
     with experiment.at("filtering.bandwidth", remedy):
         return stage_inputs.choose_filtering(
             model,

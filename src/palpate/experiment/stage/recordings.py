@@ -22,7 +22,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import nearest_rotation, transform
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
-from palpate.recording.gates import check_channels
+from palpate.recording.gates import check_channels, check_pair, judge_channels
 
 KINDS = ("static", "quasi_static", "train", "test")
 MOVING_KINDS = KINDS[1:]
@@ -61,6 +61,24 @@ class Instrument:
     def faults(self, segments: list[tuple[float, float]] | None = None) -> tuple[Finding, ...]:
         """Of its channels; segments: what is used, s on its own clock."""
         return check_channels(self.recording, self.channels, noise=self.noise or None, segments=segments)
+
+    def without_faults(self) -> tuple[Instrument, list[Finding]]:
+        """The same without the samples at which a channel was cut off or frozen, as if they were lost; what others tell
+        as well then needs no record without them.
+        """
+        findings, stuck = judge_channels(self.recording, self.channels, noise=self.noise or None)
+        half = 0.5 / rate_hz(self.even.times_s)
+        lost = (*self.even.lost, *((a - half, b + half) for a, b in stuck))
+        said = [f for f in findings if f.cause not in ("clipping", "frozen")]
+        alike: dict[str, list[Finding]] = {}
+        for f in findings:
+            if f not in said:  # a bus that hangs stops all channels at once
+                alike.setdefault(f.evidence, []).append(f)
+        for evidence, (first, *more) in alike.items():
+            place = f"{first.place}{f' and {len(more)} more' if more else ''}"
+            words = f"{evidence}, which are left out"
+            said.append(Finding(first.cause, words, place, first.remedy))
+        return replace(self, even=replace(self.even, lost=lost)), said
 
     def timed_by(self, offset: Offset | None) -> Instrument:
         """The same with a clock that was estimated from the signals."""
@@ -158,6 +176,9 @@ def read_table(
     even = _even(experiment, "recordings.signals.time", recording, names[0], x, "signals")
     used = [s for spans in segments_of(experiment, even.times_s, even.rows).values() for s in spans]
     findings += check_channels(recording, names, segments=used)
+    pair = [f"channel {name!r}" for name in (names if part.path is None else ("point", "force"))]
+    known = {f.place for f in findings if f.cause in ("frozen", "constant", "clipping")}
+    findings += [f for f in check_pair(even.times_s, even.x, pair, used) if f.place not in known]
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
     if period > SLOWEST_S:
         wrong = f"the samples are {period:.3g} s apart, too far for an object moved by hand"

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from palpate.experiment.stage.fit import Fit
+from palpate.experiment.stage.ground import ALIKE_S
 from palpate.experiment.stage.inputs import Inputs
 from palpate.experiment.stage.variations import on_ground
 from palpate.physics.arrays import symmetric_inverse
 
-ALIKE_S = 1.0
-"""Residuals so near in time say the same."""
 DOUBTED = 0.1
 """Share of how well vertical and floor were known before, beyond which no balance is believed to tell them."""
 RIDGE = 1e-12
@@ -35,6 +34,7 @@ def with_slope(fit: Fit) -> Inputs | None:
     (left,) = replace(fit.balance, used=None).combined(v)
     moved = [replace(fit.with_inputs(on_ground(inputs, turn))[1], used=None).combined(v)[0] for turn in root.T]
     by_turn = np.array([(x - left)[:, at] for x in moved]).transpose(2, 1, 0)
+    # windows of the prediction: noise of accelerations in the columns would let the ground explain what they do
     by_theta = fit.rows()[..., :-1] @ fit.solution.problem.map_.jacobian(fit.solution.theta)
     columns = (np.concatenate([by_theta, by_turn], axis=2) / level[:, None])[:, wanted]
     left = (left[:, at].T / level)[:, wanted]

@@ -17,9 +17,9 @@ from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Poses, transform
 
-COVERED, DISAGREE, GYRO_SCALE = 0.95, 2.0, 0.02
-"""Share of the segments that an IMU must have seen to tell their motion; what it may leave of the markers over their
-noise; by how much a gyroscope may be off without a word."""
+COVERED, DISAGREE, GYRO_SCALE = 0.8, 2.0, 0.02
+"""Share of the segments that an IMU must have seen to tell their motion, whose rest is then left out; what it may leave
+of the markers over their noise; by how much a gyroscope may be off without a word."""
 
 
 def smoothed_motion(
@@ -64,7 +64,7 @@ def _smoothed(
     """Refuses an IMU whose clock or place is not known, or that does not move with the markers."""
     imu, placement = captured.devices["imu"], captured.placement
     if placement is None or imu.clock is None:
-        known = "; ".join(f.evidence for f in captured.findings if f.cause in ("clock", "placement"))
+        known = "; ".join(f.evidence for f in captured.findings if f.cause in ("clock", "moves-along"))
         raise DataProblem("markers and IMU", known or "the IMU's clock or its place is not known")
     if placement.explained < TOGETHER:
         share = f"{100 * placement.explained:.1f} %"
