@@ -38,13 +38,14 @@ PACKAGES = {"cc": "gcc", "chromium": "chromium"}
 """Programs that tests run, and the Debian packages that bring them."""
 
 LONG = (
-    *("report", "reproduce", "lack_of_fit", "studies", "false_alarms", "gates", "readme", "loop", "cli", "smoothing"),
-    *("motion_plausibility", "export_c", "inspection_page", "joint", "motion_stage", "experiment", "rolling_result"),
-    *("public_names", "body_bad_data", "twin_related", "marker_clock", "motion_clocks", "labels", "export_fmu"),
-    *("invariance", "passivity", "rolling_replay", "rolling_stage", "clock_profile", "twin_wheelbarrow", "variants"),
-    *("identify_statistics", "validation", "twin", "extrinsics", "body_contradicted", "drawer", "real_doors"),
-    *("replay", "slide_rendering", "identify", "rolling_poor", "comparison", "cli_inspect", "stepper", "export_mjcf"),
-    *("shapes", "rolling_mechanism", "imu_noise", "clocks", "recording_gates", "derivatives", "rolling_options"),
+    *("report", "reproduce", "false_alarms", "lack_of_fit", "studies", "gates", "motion_plausibility", "loop"),
+    *("readme", "cli", "smoothing", "joint", "stepper", "export_c", "motion_stage", "recording_gates", "marker_clock"),
+    *("experiment", "twin_related", "inspection_page", "export_fmu", "invariance", "labels", "motion_clocks"),
+    *("public_names", "body_bad_data", "rolling_replay", "passivity", "identify", "identify_statistics", "validation"),
+    *("slide_rendering", "energy", "replay", "drawer", "clock_profile", "real_doors", "cli_inspect"),
+    *("body_contradicted", "export_mjcf", "rolling_stage", "rolling_mechanism", "twin_wheelbarrow", "twin_door"),
+    *("export_command", "slope", "rolling_result", "extrinsics", "imu_noise", "clocks", "twin", "comparison", "shapes"),
+    *("derivatives", "rolling_poor", "rolling_options", "variants"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""

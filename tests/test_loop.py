@@ -82,9 +82,9 @@ def door() -> Model:
 
 @pytest.fixture(scope="module")
 def session(door: Model) -> tuple[Grip, Hand, Intention, Trace]:
-    """Three seconds of a hand on the true door."""
+    """Two seconds of a hand on the true door."""
     grip, hand = grip_of(door), Hand()
-    intention = rocking(door, grip, hand, 3.0, DT)
+    intention = rocking(door, grip, hand, 2.0, DT)
     return grip, hand, intention, run_true(door, grip, hand, intention)
 
 
@@ -116,7 +116,7 @@ def test_wrong_means_inertia_and_damping_but_neither_springs_nor_stops(door: Mod
 def test_the_hand_on_the_true_object_is_the_textbooks_equation() -> None:
     model, hand = simple(6.0), Hand()
     grip = grip_of(model)
-    intention = rocking(model, grip, hand, 3.0, DT)
+    intention = rocking(model, grip, hand, 2.0, DT)
     found = run_true(model, grip, hand, intention)
     r = math.hypot(grip.hand[0], grip.hand[1])
     own = grip.handle[9] + grip.handle[0] * (grip.place @ grip.place) + 2 * grip.handle[1:4] @ grip.place
@@ -133,7 +133,7 @@ def test_the_hand_on_the_true_object_is_the_textbooks_equation() -> None:
         return [y[1], (pull(t, y[0], y[1]) - 2.0 * y[1]) / total]
 
     times = found.times_s[:-1]
-    exact = solve_ivp(motion, (0, 3.0), [wanted[0], 0.0], t_eval=times, rtol=1e-8, atol=1e-10, max_step=0.01)
+    exact = solve_ivp(motion, (0, 2.0), [wanted[0], 0.0], t_eval=times, rtol=1e-8, atol=1e-10, max_step=0.01)
     q, _ = exact.y
     a = np.array([motion(t, y)[1] for t, y in zip(exact.t, exact.y.T, strict=True)])
     force = np.array([pull(t, *y) for t, y in zip(exact.t, exact.y.T, strict=True)]) / r - hand.mass * r * a
@@ -159,7 +159,7 @@ def test_a_wheelbarrow_in_a_plane_is_rendered_too() -> None:
     phi = phi_from_mass_properties(40.0, [-0.1, 0.45, 0.0], np.diag([5.0, 4.0, 6.0]))
     model = load_object("wheelbarrow-planar").with_values([*phi, 0.5, 1.2])
     grip, hand = grip_of(model), Hand()
-    intention = rocking(model, grip, hand, 3.0, DT)
+    intention = rocking(model, grip, hand, 2.0, DT)
     assert intention.holds[2] > 100.0  # somebody lifts it
     true = run_true(model, grip, hand, intention)
     found = compare_traces(run_robot(model, grip, hand, intention), true)
@@ -372,12 +372,12 @@ def test_without_mujoco_the_line_that_installs_it_is_told(door: Model, monkeypat
     monkeypatch.setitem(sys.modules, "mujoco", None)
     grip, hand = grip_of(door), Hand()
     with pytest.raises(MissingExtra, match=r"palpate\[mujoco\]"):
-        run_robot(door, grip, hand, rocking(door, grip, hand, 3.0, DT))
+        run_robot(door, grip, hand, rocking(door, grip, hand, 2.0, DT))
 
 
 def test_what_cannot_be_rendered_is_refused(door: Model) -> None:
     grip, hand = grip_of(door), Hand()
-    intention = rocking(door, grip, hand, 3.0, DT)
+    intention = rocking(door, grip, hand, 2.0, DT)
     with pytest.raises(PalpateError, match="model_of: body"):
         run_robot(replace(door, about={"model_of": "whole (body and handle)"}), grip, hand, intention)
     with pytest.raises(PalpateError, match="moves: planar"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,14 @@ from palpate.recording.mat import read_dspace as read
 from palpate.recording.mat import write_dspace as write
 
 AXES = ("Fx", "Fy", "Fz", "Tx", "Ty", "Tz")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def deflated():
+    """Files as palpate writes them; elsewhere in the tests they are stored."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scipy.io.matlab._mio5.zlib", zlib)
+        yield
 
 
 def two_platforms(n: int = 50) -> Recording:

@@ -7,7 +7,9 @@ exactly, whatever the gate hides: each effect is one function that changes the t
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -78,15 +80,9 @@ Effect = Callable[[Run], Run]
 
 def simulate(seed: int, *effects: Effect) -> tuple[Run, dict[str, Array]]:
     """A random gate with these effects, and its table: time, angle, torque at 200 Hz."""
-    rng = np.random.default_rng([seed, 77])
-    gate = Gate(rng.uniform(2, 8), rng.uniform(0.8, 3), rng.uniform(0.8, 2.5), rng.uniform(1, 4), rng.uniform(1, 5))
-    t, q, speed, acceleration = hand(rng)
-    held = np.sign(np.where(np.abs(speed) > 1e-9, speed, 0.0))
-    resting = held == 0
-    last = np.maximum.accumulate(np.where(resting, 0, np.arange(len(t))))
-    held = np.where(resting, 0.6 * held[last] * np.exp(-(t - t[last]) / 0.4), held)
-    torque = gate.I * acceleration + gate.b_v * speed + gate.b_c * held + gate.spring_0 + gate.spring_1 * q
-    run = Run(gate, rng, t, q, speed, acceleration, held, torque, q.copy(), np.zeros(len(t)))
+    run = _moved(seed, STILL_S, SLOW_S, TRAIN_S, TEST_S)
+    rng, t = deepcopy(run.rng), run.t  # whoever asks goes on from the same numbers
+    run = replace(run, rng=rng)
     for effect in effects:
         run = effect(run)
     # shut and untouched it leans on its frame; then a hand takes hold of it
@@ -102,6 +98,23 @@ def simulate(seed: int, *effects: Effect) -> tuple[Run, dict[str, Array]]:
         "angle": run.seen[at] + rng.normal(0, NOISE_RAD, n),
         "torque": torque + rng.normal(0, NOISE_NM, n),
     }
+
+
+@lru_cache(maxsize=8)
+def _moved(seed: int, *_: float) -> Run:
+    """A random gate, and what a hand does with it in as many seconds; once for all effects."""
+    rng = np.random.default_rng([seed, 77])
+    gate = Gate(rng.uniform(2, 8), rng.uniform(0.8, 3), rng.uniform(0.8, 2.5), rng.uniform(1, 4), rng.uniform(1, 5))
+    t, q, speed, acceleration = hand(rng)
+    held = np.sign(np.where(np.abs(speed) > 1e-9, speed, 0.0))
+    resting = held == 0
+    last = np.maximum.accumulate(np.where(resting, 0, np.arange(len(t))))
+    held = np.where(resting, 0.6 * held[last] * np.exp(-(t - t[last]) / 0.4), held)
+    torque = gate.I * acceleration + gate.b_v * speed + gate.b_c * held + gate.spring_0 + gate.spring_1 * q
+    run = Run(gate, rng, t, q, speed, acceleration, held, torque, q, np.zeros(len(t)))
+    for array in (t, q, speed, acceleration, held, torque, run.noise):
+        array.setflags(write=False)  # effects make new ones
+    return run
 
 
 def _path(q: Array, torque: Array, turning: bool, rng: np.random.Generator) -> dict[str, Array]:
