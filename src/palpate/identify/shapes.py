@@ -657,17 +657,22 @@ def fit_shapes(
     *,
     held: Collection[str] = (),
     profiles: bool = True,
+    near: Mapping[str, float] | None = None,
 ) -> Shaped:
     """Find all free shapes of the balance's model, and how well the segments know them.
 
     Shapes that are `held` stay as they are. Without `profiles` there are no intervals, and the covariance is that of
-    the linearised fit.
+    the linearised fit. near: shapes by the model's names that are the best of nearly the same data.
     """
     rows = stack_rows(balance, segments)
     model = replace(balance.model, values={})
     free, unknown = free_shapes(model, rows.visited, held=held)
     projection = project(rows, model, free)
-    best = _find(projection, stack_rows(balance, segments, most=COARSE_ROWS))
+    if near is None:
+        best = _find(projection, stack_rows(balance, segments, most=COARSE_ROWS))
+    else:
+        begin = projection.at(start_of(free, near))
+        best = polish(projection, begin, range(len(free)), negligible=_nothing(projection, begin))
     noise = spread(projection, best) if free else None
     walked: list[Profile] = []
     if noise is not None and profiles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -411,13 +411,18 @@ def fit_inputs(
     the ends of the travel.
     """
 
-    def fitted(stops: tuple[float, float] | None, begun: tuple[Moved, Balance] | None = None) -> Fit:
+    def fitted(
+        stops: tuple[float, float] | None,
+        begun: tuple[Moved, Balance] | None = None,
+        shapes: Callable[[Balance], Shaped] = lambda balance: _shapes_in_data(balance, plan.segments),
+    ) -> Fit:
         beside = None if near is None else near.prediction
-        return _between_stops(replace(inputs, stops=stops), segments, plan, noise, begun, beside, tell)
+        return _between_stops(replace(inputs, stops=stops), segments, plan, noise, begun, beside, shapes, tell)
 
-    fit = fitted(inputs.stops, begun)
     if not find_contact:
-        return fit
+        return fitted(inputs.stops, begun)
+    # while stops are looked for, nobody asks how well shapes are known
+    fit = fitted(inputs.stops, begun, lambda balance: fit_shapes(balance, plan.segments, profiles=False))
     position, left = along_travel(fit)
     if len(left) and rms(left) > CONTACT_SHARE * np.ptp(fit.rows()[:, :, -1]):
         # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
@@ -425,7 +430,7 @@ def fit_inputs(
         low, high = inputs.stops or (float(seen.min()), float(seen.max()))
         closer = float(seen.min()) + dent, float(seen.max()) - dent
         for stops in ((closer[0], high), (low, closer[1]), closer):
-            other = fitted(stops)
+            other = fitted(stops, shapes=_best_shapes(plan.segments, fit))
             there, less = along_travel(other)
             both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]
             if len(less) >= LEAST_SEEN and len(both) and rms(less) < MUCH_BETTER * rms(both):
@@ -435,8 +440,24 @@ def fit_inputs(
         stops = _inner_stops(fit)
         if stops is None:
             break
-        fit = fitted(stops)
-    return fit
+        fit = fitted(stops, shapes=_best_shapes(plan.segments, fit))
+    if fit.shaped is None:
+        return fit
+    as_given = replace(fit_balance(fit.inputs, fit.moved, fit.balance), model=inputs.model)
+    shaped = _shapes_in_data(as_given, plan.segments, _values(fit.shaped))
+    if _values(shaped) == _values(fit.shaped):
+        return replace(fit, shaped=shaped)
+    return fitted(fit.inputs.stops, shapes=lambda _: shaped)
+
+
+def _values(shaped: Shaped) -> dict[str, float]:
+    return dict(zip(shaped.names, shaped.values.tolist(), strict=True))
+
+
+def _best_shapes(segments: Sequence[Segment], near: Fit) -> Callable[[Balance], Shaped]:
+    """The shapes alone, from those of a fit between other stops."""
+    values = None if near.shaped is None else _values(near.shaped)
+    return lambda balance: fit_shapes(balance, segments, profiles=False, near=values)
 
 
 def _between_stops(
@@ -446,15 +467,15 @@ def _between_stops(
     noise: MotionNoise | None,
     begun: tuple[Moved, Balance] | None,
     near: Prediction | None,
+    shapes: Callable[[Balance], Shaped],
     tell: Tell,
 ) -> Fit:
     moved, balance = (move(inputs), None) if begun is None else begun
-    shaped = None
+    balance, shaped = whole_balance(inputs, moved) if balance is None else balance, None
     if plan.quasi_static is None and any(s.free for e in inputs.model.elements for s in e.shapes):
         tell("looking for the zones", 0.0)
-        shaped = _shapes_in_data(fit_balance(inputs, moved), plan.segments)
-        inputs, balance = inputs.with_model(shaped.model), None
-    balance = whole_balance(inputs, moved) if balance is None else balance
+        shaped = shapes(fit_balance(inputs, moved, balance))
+        inputs, balance = inputs.with_model(shaped.model), replace(balance, model=shaped.model)
     tell("compressing", 0.5)
     train = compressed(inputs, moved, plan.segments, balance, noise)
     weighed, weights = robust(train)
@@ -475,9 +496,12 @@ def _between_stops(
     return Fit(inputs, plan, moved, balance, noise, train, weights, solution, shaped, spring, prediction)
 
 
-def _shapes_in_data(balance: Balance, segments: Sequence[Segment]) -> Shaped:
-    """The shapes that the data tell; the others stay as given, unless the data speak against that."""
-    shaped = fit_shapes(balance, segments)
+def _shapes_in_data(balance: Balance, segments: Sequence[Segment], near: Mapping[str, float] | None = None) -> Shaped:
+    """The shapes that the data tell; the others stay as given, unless the data speak against that.
+
+    near: the best of nearly the same data.
+    """
+    shaped = fit_shapes(balance, segments, near=near)
     given = balance.model.shapes
     lost = [p for p in shaped.profiles if p.interval is None and p.hull[0] <= given[p.name] <= p.hull[1]]
     if not lost:
