@@ -266,19 +266,29 @@ def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[Flo
     away, falls, usable = np.empty(points.shape), np.empty(points.shape[:2]), fit.usable
     for start in range(0, len(points), _AT_ONCE):
         at = slice(start, start + _AT_ONCE)
-        seen = np.where(fit.used[at, :, None], (points[at] - fit.position[at, None]) @ fit.rotation[at], np.nan)
-        away[at], falls[at] = _deletion(seen, cloud, fit.used[at] & usable[at, None], usable[at])
+        used = fit.used[at] & usable[at, None]
+        e = (points[at] - fit.position[at, None]) @ fit.rotation[at] - cloud
+        e[~used] = 0.0
+        e_x, e_y, e_z = np.ascontiguousarray(e.transpose(2, 0, 1))
+        # of many frames the same markers were used
+        _, first, which = np.unique(np.packbits(used, axis=1), axis=0, return_index=True, return_inverse=True)
+        entries, known = _deleted(cloud, used[first])
+        p, q, r, s, t, u = (x[which.ravel()] for x in entries)
+        away[at] = np.stack([p * e_x + q * e_y + r * e_z, q * e_x + s * e_y + t * e_z, r * e_x + t * e_y + u * e_z], 2)
+        falls[at] = (e_x * away[at, :, 0] + e_y * away[at, :, 1] + e_z * away[at, :, 2]) * known[which.ravel()]
     return away, falls
 
 
-def _deletion(seen: FloatArray, cloud: FloatArray, used: BoolArray, usable: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """The same of some frames; seen (frames, k, 3): the markers in the cloud's axes."""
+def _deleted(cloud: FloatArray, used: BoolArray) -> tuple[list[FloatArray], BoolArray]:
+    """(I - H)^-1 of each marker for each choice of used ones (choices, k): its six entries (choices, k) each.
+
+    And whether the others give it a place; where they do not, it is I.
+    """
     n = np.maximum(used.sum(axis=1), 1)[:, None]
-    e = np.where(used[:, :, None], seen - cloud, 0.0)
     cloud = np.nan_to_num(cloud)
     d = np.where(used[:, :, None], cloud[None] - ((used @ cloud) / n)[:, None], 0.0)
     squares = (d * d).sum(axis=(1, 2))[:, None, None] * np.eye(3)
-    moment = np.where(usable[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
+    moment = np.where(used.any(axis=1)[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
     # written out for component arrays (frames, k): as many small matrices take ten times as long
     M = np.linalg.inv(moment).transpose(1, 2, 0)[..., None]
     x, y, z = np.ascontiguousarray(d.transpose(2, 0, 1))
@@ -292,12 +302,10 @@ def _deletion(seen: FloatArray, cloud: FloatArray, used: BoolArray, usable: Bool
     p, q, r = f * h - g * g, c * g - b * h, b * g - c * f  # its adjugate
     s, t, u = a * h - c * c, b * c - a * g, a * f - b * b
     det = a * p + b * q + c * r
-    known = used & (det > 1e-3)  # below, the others do not give it a place
+    known = np.asarray(used & (det > 1e-3))  # below, the others do not give it a place
     over = 1 / np.where(known, det, 1.0)
-    e_x, e_y, e_z = (e[..., i] for i in range(3))
-    solved = ((p * e_x + q * e_y + r * e_z), (q * e_x + s * e_y + t * e_z), (r * e_x + t * e_y + u * e_z))
-    away = np.stack([np.where(known, v * over, e_i) for v, e_i in zip(solved, (e_x, e_y, e_z), strict=True)], axis=2)
-    return away, (e * away).sum(axis=2) * known
+    entries = ((p, 1.0), (q, 0.0), (r, 0.0), (s, 1.0), (t, 0.0), (u, 1.0))
+    return [np.where(known, x * over, otherwise) for x, otherwise in entries], known
 
 
 def without_outliers(
@@ -759,19 +767,35 @@ def _from_body(
         at = np.flatnonzero(fit.usable & (source[:, i] == Source.HIDDEN))
         if len(at):
             there = np.flatnonzero(fit.usable & (source[:, i] != Source.HIDDEN))
-            offset = np.einsum("nji,nj->ni", fit.rotation[there], points[there, i] - fit.position[there]) - places[i]
-            body = places[i] + _blended(times, offset, there, at)
+            body = places[i] + _blended(times, points[:, i], places[i], fit, there, at)
             points[at, i] = np.einsum("nij,nj->ni", fit.rotation[at], body) + fit.position[at]
             source[at, i] = Source.BODY
 
 
-def _blended(times: FloatArray, offset: FloatArray, there: NDArray[np.int64], at: NDArray[np.int64]) -> FloatArray:
-    """(at, 3) a marker's offset (there, 3) from its place over its gaps: means beside them, straight between."""
+def _blended(
+    times: FloatArray,
+    points: FloatArray,
+    home: FloatArray,
+    fit: Alignment,
+    there: NDArray[np.int64],
+    at: NDArray[np.int64],
+) -> FloatArray:
+    """(at, 3) a marker's offset from its place in the body over its gaps: means beside them, straight between.
+
+    points (frames, 3) of it, known `there`.
+    """
     if len(there) == 0:
         return np.zeros((len(at), 3))
-    t, total = times[there], np.concatenate([np.zeros((1, 3)), np.cumsum(offset, axis=0)])
-    low, high = np.searchsorted(t, t - _BESIDE_S), np.searchsorted(t, t + _BESIDE_S, side="right")
-    return interpolated(times[at], t, (total[high] - total[low]) / (high - low)[:, None])
+    t, after = times[there], np.searchsorted(there, at)
+    ends = np.unique(np.clip([after - 1, after], 0, len(there) - 1))
+    low, high = np.searchsorted(t, t[ends] - _BESIDE_S), np.searchsorted(t, t[ends] + _BESIDE_S, side="right")
+    count = np.bincount(low, minlength=len(t) + 1) - np.bincount(high, minlength=len(t) + 1)
+    beside = np.cumsum(count)[:-1] > 0  # the others are in no mean
+    near, index = there[beside], np.concatenate([[0], np.cumsum(beside)])
+    offset = np.einsum("nji,nj->ni", fit.rotation[near], points[near] - fit.position[near]) - home
+    total = np.concatenate([np.zeros((1, 3)), np.cumsum(offset, axis=0)])
+    means = (total[index[high]] - total[index[low]]) / (high - low)[:, None]
+    return interpolated(times[at], t[ends], means)
 
 
 def _by_spline(

@@ -195,15 +195,16 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud, fit: clouds.Alig
         case.fault("confused", range(len(levels)), (float(times[at[0]]), float(times[at[-1]])), len(at), np.nan, text)
         for at in _merged(state.confused, times)
     ]
-    points, turned = state.points.copy(), np.nan_to_num(state.alignment.rotation)
+    points = state.points.copy()
     for i in range(len(cloud.names)):
         faults += _report_moves(levels[i], i, case)
         shift = _shift(levels[i], len(points))
         hide, others = _judge(state, shift, i, case)
         faults += others
-        points[:, i] -= np.einsum("nij,nj->ni", turned, shift)
-        stray = ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
-        points[hide | stray | state.confused, i] = np.nan
+        if levels[i]:
+            points[:, i] -= np.einsum("nij,nj->ni", np.nan_to_num(state.alignment.rotation), shift)
+            hide |= ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
+        points[hide | state.confused, i] = np.nan
     named = {name for f in faults if f.kind == "moved" for name in f.names}
     relabelled = clouds.differing(robust.some_frames(chosen.points), robust.some_frames(state.points)).any()
     markers = clouds.Markers(chosen.names, times, state.points)
@@ -302,7 +303,8 @@ def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> li
     frames, tolerance = len(state.residual), float(state.tolerance[i])
     r, t = state.residual[shown, i], case.markers.times_s[shown]
     good = state.size[shown, i] < 0.1  # m: what is farther has not moved on the body
-    for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, tolerance):
+    off = r - _shift(known[i], frames)[shown] if known[i] else r
+    for first, stop, jump in _away(off, t, tolerance):
         if jump and t[stop - 1] - t[first] < _BRIEF_S:
             good[first:stop] = False
     free = np.where(good[:, None], state.free[shown, i], np.nan)
@@ -328,7 +330,8 @@ def _without_returns(levels: list[_Level], tolerance: float) -> list[_Level]:
 
 def _report_moves(levels: list[_Level], i: int, case: _Case) -> list[Fault]:
     """A fault for each change of level."""
-    times, seen, faults = case.markers.times_s, case.markers.seen[:, i], list[Fault]()
+    times, faults = case.markers.times_s, list[Fault]()
+    seen = clouds.known_points(case.markers.points[:, i]) if levels else np.zeros(0, dtype=bool)
     for before, after in list(zip([None, *levels], levels, strict=False))[len(levels) > 1 :]:
         was, start = before.value if before else np.zeros(3), float(times[after.first])
         by, when = after.value - was, "before the recording"
