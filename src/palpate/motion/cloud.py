@@ -288,7 +288,7 @@ def _deleted(cloud: FloatArray, used: BoolArray) -> tuple[list[FloatArray], Bool
     cloud = np.nan_to_num(cloud)
     d = np.where(used[:, :, None], cloud[None] - ((used @ cloud) / n)[:, None], 0.0)
     squares = (d * d).sum(axis=(1, 2))[:, None, None] * np.eye(3)
-    moment = np.where(used.any(axis=1)[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
+    moment = np.where((used.sum(axis=1) > 0)[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
     # written out for component arrays (frames, k): as many small matrices take ten times as long
     M = np.linalg.inv(moment).transpose(1, 2, 0)[..., None]
     x, y, z = np.ascontiguousarray(d.transpose(2, 0, 1))
