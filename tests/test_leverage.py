@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from palpate.motion.cloud import align, deletion, without_outliers
+from palpate.motion.cloud import align, deletion
+from palpate.motion.robust import without_outliers
 
 LIMITS = {"away_m": 3e-3, "noise_m": 2.1e-3, "pose_noise_m": 3e-4}
 

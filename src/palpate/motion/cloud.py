@@ -308,36 +308,6 @@ def _deleted(cloud: FloatArray, used: BoolArray) -> tuple[list[FloatArray], Bool
     return [np.where(known, x * over, otherwise) for x, otherwise in entries], known
 
 
-def without_outliers(
-    points: FloatArray, cloud: FloatArray, *, away_m: float, noise_m: float, pose_noise_m: float, most: int = 100
-) -> Alignment:
-    """Align, taking away one after the other at most so many markers that the rest, a majority, does not agree with.
-
-    Such a marker is farther than away_m from the place that the rest gives it, and the fit is worse with it than noise
-    explains; the one without which it becomes best goes first.
-    """
-    now = align(points, cloud, noise_m=pose_noise_m)
-    use = now.used.copy()
-    left = np.arange(len(points))
-    for _ in range(min(most, len(cloud) // 2)):
-        part = now.at(left)
-        off, gain = deletion(points[left], cloud, part)
-        wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)
-        wrong &= (part.used.sum(axis=1) >= 4)[:, None]
-        some = wrong.any(axis=1)
-        left, worst = left[some], np.where(wrong, gain, 0.0)[some].argmax(axis=1)
-        if len(left) == 0:
-            break
-        trial = use[left]
-        trial[np.arange(len(left)), worst] = False
-        fit = align(points[left], cloud, trial.astype(float), noise_m=pose_noise_m)
-        kept = fit.usable
-        left = left[kept]
-        use[left] = trial[kept]
-        now.put(left, fit.at(np.flatnonzero(kept)))
-    return now
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Markers:
     """Points in the world; NaN where a marker was hidden."""

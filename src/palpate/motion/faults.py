@@ -525,7 +525,7 @@ def compare_clouds(
 
 def _laid_on(mean: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
     """The static places (k, 3) in the frame of the recording's mean, by the majority that agrees, else by all."""
-    fit = clouds.without_outliers(static[None], mean, away_m=float(limit.min()), noise_m=0.0, pose_noise_m=0.0)
+    fit = robust.without_outliers(static[None], mean, away_m=float(limit.min()), noise_m=0.0, pose_noise_m=0.0)
     if fit.used.sum() <= len(mean) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
         fit = clouds.align(static[None], mean, noise_m=0.0)
     for _ in range(10):

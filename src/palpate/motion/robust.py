@@ -198,7 +198,37 @@ def robust_align(
 def _agreeing(p: FloatArray, cloud: FloatArray, scale: Scale, most: int = 100) -> clouds.Alignment:
     """Align to the markers that agree on each other's places, all but at most so many."""
     limits = {"away_m": scale.tolerance_m, "noise_m": scale.noise_limit_m}
-    return clouds.without_outliers(p, cloud, **limits, pose_noise_m=scale.pose_noise_m, most=most)
+    return without_outliers(p, cloud, **limits, pose_noise_m=scale.pose_noise_m, most=most)
+
+
+def without_outliers(
+    points: FloatArray, cloud: FloatArray, *, away_m: float, noise_m: float, pose_noise_m: float, most: int = 100
+) -> clouds.Alignment:
+    """Align, taking away one after the other at most so many markers that the rest, a majority, does not agree with.
+
+    Such a marker is farther than away_m from the place that the rest gives it, and the fit is worse with it than noise
+    explains; the one without which it becomes best goes first.
+    """
+    now = clouds.align(points, cloud, noise_m=pose_noise_m)
+    use = now.used.copy()
+    left = np.arange(len(points))
+    for _ in range(min(most, len(cloud) // 2)):
+        part = now.at(left)
+        off, gain = clouds.deletion(points[left], cloud, part)
+        wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)
+        wrong &= (part.used.sum(axis=1) >= 4)[:, None]
+        some = wrong.any(axis=1)
+        left, worst = left[some], np.where(wrong, gain, 0.0)[some].argmax(axis=1)
+        if len(left) == 0:
+            break
+        trial = use[left]
+        trial[np.arange(len(left)), worst] = False
+        fit = clouds.align(points[left], cloud, trial.astype(float), noise_m=pose_noise_m)
+        kept = fit.usable
+        left = left[kept]
+        use[left] = trial[kept]
+        now.put(left, fit.at(np.flatnonzero(kept)))
+    return now
 
 
 def _inside(fit: clouds.Alignment, scale: Scale) -> BoolArray:
