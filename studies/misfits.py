@@ -7,7 +7,8 @@ passed, with the truth outside its interval by more than half the interval's len
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,7 +40,7 @@ class Misfit:
 GATE, HANDLE, DOOR, BARROW = gates.write, handles.write, doors.write, barrows.write
 LINKS = ("linkage", "force-position", "damping-direction", "damping-position")
 SPRING = ("c_0", "c_1", "c_2", "c_3")
-MISFITS: Sequence[Misfit] = (
+WITHOUT_IMU: Sequence[Misfit] = (
     Misfit("gate, clean", GATE),
     Misfit("gate, coloured noise", GATE, (gates.coloured,)),
     Misfit("gate, path of a point", GATE, (gates.by_path,)),
@@ -107,6 +108,15 @@ MISFITS: Sequence[Misfit] = (
     Misfit("wheelbarrow, tyre slips", BARROW, (barrows.slip,), ("slip", "unexplained", "wheel-radius")),
     Misfit("wheelbarrow, second person", BARROW, (barrows.second_person,), ("unexplained", "outlying", "carry-over")),
 )
+MISFITS = (
+    *WITHOUT_IMU,
+    *(
+        replace(m, name=m.name.replace("wheelbarrow,", "wheelbarrow with IMU,"), write=partial(BARROW, imu=True))
+        for m in WITHOUT_IMU
+        if m.write is BARROW
+    ),
+)
+"""An IMU makes intervals narrower, so less may be wrong."""
 
 
 @dataclass(frozen=True)

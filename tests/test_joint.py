@@ -130,13 +130,35 @@ def test_a_wheelbarrow_on_a_floor_that_slopes(tmp_path: Path) -> None:
         assert after[name] < 0.5 * before[name]
 
 
-def test_links_a_millimetre_off_do_not_pass(tmp_path: Path) -> None:
-    """Where motion and geometry are free, much may look right that is not."""
-    path, truth = doors.write(tmp_path, 2, keys="method: joint\n")
+def with_other_links(folder: Path, by: tuple[float, ...], keys: str) -> tuple[Path, dict[str, float]]:
+    """A door whose links are longer by so much, m, than the file says."""
+    path, truth = doors.write(folder, 2, keys=keys)
     text = path.read_text()
     lengths = [float(x) for x in re.findall(r"lengths: \[(.*?)\]", text)[0].split(",")]
-    wrong = [a + b for a, b in zip(lengths, (0.0015, -0.001, 0.001, -0.0015), strict=True)]
+    wrong = [a - b for a, b in zip(lengths, by, strict=True)]
     path.write_text(re.sub(r"lengths: \[.*?\]", f"lengths: {wrong}", text))
+    return path, truth
+
+
+def test_links_are_found_along(tmp_path: Path) -> None:
+    """A tape measure knows them to 2 mm; the model has them as they were found, which its numbers are of."""
+    off = (-0.0015, 0.003, -0.001, 0.0015)
+    path, truth = with_other_links(tmp_path, off, "method: joint\n")
+    result = run_experiment(read_experiment(path))
+    assert result.passed
+    halves(result, truth)
+    assert result.model is not None
+    linkage = result.model.mechanism.linkage
+    assert linkage is not None
+    found, right = (np.array(x) / x[0] for x in (linkage.lengths, doors.LENGTHS))  # the scale of all is nothing
+    assert np.abs(found - right).max() < 0.004
+    assert np.abs(np.array(doors.LENGTHS) - off - np.array(doors.LENGTHS)).max() / doors.LENGTHS[0] > 0.01
+
+
+def test_links_at_their_word_do_not_pass_a_millimetre_off(tmp_path: Path) -> None:
+    """Where motion and geometry are free, much may look right that is not."""
+    keys = "method: joint\nuncertain: {links: 0 mm}\n"
+    path, truth = with_other_links(tmp_path, (-0.0015, 0.001, -0.001, 0.0015), keys)
     try:
         result = run_experiment(read_experiment(path))
     except PalpateError:  # nothing explains it

@@ -184,6 +184,28 @@ def test_a_lack_is_the_difference_of_two_least_squares_fits() -> None:
     assert lack.coefficients[0] == pytest.approx(both[-1], rel=1e-6)
     assert abs(lack.coefficients[0] - 0.3) < 4 * lack.stds[0] < 0.02
     assert list(lack.shift.values()) == pytest.approx(both[:-1] - alone, rel=1e-5, abs=1e-9)
+    assert lack.doubt == {}
+    for std, of_one in ((1e-7, 1e-7), (1e4, np.hypot(lack.coefficients[0], lack.stds[0]))):
+        # known far better than data tell it, and not at all
+        (lack,) = lacks(leftover(rows, solution), [replace(effect, std=std)], Noise((effect,), np.zeros(len(Y))))
+        slopes = (both[:-1] - alone) / both[-1]
+        assert list(lack.doubt.values()) == pytest.approx(of_one * np.abs(slopes), rel=2e-3)
+
+
+def test_of_what_no_row_shows_all_that_was_known_before_is_doubted() -> None:
+    """A column that is one of the model's own: the number takes it upon itself."""
+    model, t = load_object("pendulum"), np.arange(1000) / 100
+    states = np.stack([np.sin(2 * t), 2 * np.cos(2 * t)], axis=1)
+    motion = model.mechanism.motion(t, states, -4 * np.sin(2 * t)[:, None] + 0.1 * np.cos(5 * t)[:, None])
+    wrench = np.zeros((len(t), 6))
+    wrench[:, 5] = 0.5 * states[:, 1] + np.random.default_rng(0).normal(0, 0.05, len(t))
+    balance, span = build_balance(model, motion, wrench, sigma=[0.05]), (0.0, 9.9)
+    solution, rows = solve(compress(balance, [span])), stack_rows(balance, [span])
+    effect = Effect("hidden", "", 0.0, states[None, None, :, 1], std=0.2)
+    (lack,) = lacks(leftover(rows, solution), [effect], Noise((effect,), np.zeros(rows.y.shape[1])))
+    assert lack.evidence == 0
+    assert lack.doubt["b_v"] == pytest.approx(0.2, rel=1e-6)
+    assert lack.doubt["I"] == pytest.approx(0, abs=1e-6)
 
 
 def test_noise_in_the_motion_moves_numbers_as_least_squares_of_noisy_columns_do() -> None:

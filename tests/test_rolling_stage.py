@@ -24,14 +24,15 @@ from palpate.experiment.stage import ground, variations
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.fit import (
     Fit,
-    _best,  # pyright: ignore[reportPrivateUsage]
+    Rolled,
+    _best,  # pyright: ignore[reportPrivateUsage],
     solve_with,
 )
 from palpate.experiment.stage.ground import (
     _directions,  # pyright: ignore[reportPrivateUsage]
     _feet_down,  # pyright: ignore[reportPrivateUsage]
     feet_findings,
-    rolled_radius,
+    rolled_by_axle,
     wheel_findings,
 )
 from palpate.experiment.stage.inputs import (
@@ -46,7 +47,7 @@ from palpate.experiment.stage.inputs import (
 )
 from palpate.experiment.stage.prepare import Prepared, swapped
 from palpate.experiment.stage.result import Case
-from palpate.experiment.stage.variations import estimated, with_estimated, with_systematic
+from palpate.experiment.stage.variations import contradicted, estimated, with_estimated, with_systematic
 from palpate.findings import Finding
 from palpate.identify import Balance, Solution
 from palpate.identify.solution import Status
@@ -205,7 +206,7 @@ def test_exchanged_load_cells_are_named(folder: Path, fit: Fit, prepared: Prepar
 
 
 def _wheel(poses: Poses, used: BoolArray, stated: float) -> list[Finding]:
-    return wheel_findings(rolled_radius(poses, used, stated, 4), stated)
+    return wheel_findings(rolled_by_axle(poses, used, stated, 4), stated)
 
 
 def test_a_wrong_wheel_is_seen_in_how_it_leans(prepared: Prepared) -> None:
@@ -223,6 +224,13 @@ def test_a_wrong_wheel_is_seen_in_how_it_leans(prepared: Prepared) -> None:
         assert 0 < float(says[2].partition(")")[0]) < 2  # mm
 
 
+def test_a_tyre_that_creeps_may_turn_as_another_wheel(fit: Fit) -> None:
+    radius = _radius(fit.inputs)
+    for slip, off, expected in ((0.03, 0.0, 0.03), (0.03, 0.05, 0.05), (0.005, 0.0, None), (0.0, 0.01, None)):
+        by = contradicted(replace(fit, rolled=Rolled((1 + off) * radius, 0.02 * radius, slip)), {})
+        assert by.get("wheel_radius") == (None if expected is None else pytest.approx(expected * radius))
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("kinds", [KINDS, ("push",)])
 def test_a_right_wheel_is_not_doubted(seed: int, kinds: tuple[Kind, ...]) -> None:
@@ -238,6 +246,16 @@ def test_a_right_wheel_is_not_doubted(seed: int, kinds: tuple[Kind, ...]) -> Non
         assert _wheel(poses, used, twin.wheel.radius) == []
         (found,) = _wheel(poses, used, 1.04 * twin.wheel.radius)
         assert not found.fatal
+        # a tyre that creeps: 1.5 deg aside, to either side in turns, and an axle that is not square by 0.4 deg
+        ahead = np.gradient(r, times, axis=0) * [1, 1, 0]
+        turning = np.sqrt(2) * np.radians(1.5) * np.sin(1.1 * times)[:, None]
+        aside = np.cross([0, 0, 1], ahead) * (turning * [1, 1, 0] + np.radians(0.4))
+        creeping = replace(poses, position=r_seen + np.cumsum(aside, axis=0) * 0.01)
+        slip = rolled_by_axle(creeping, used, twin.wheel.radius, 4)
+        assert slip is not None
+        away = float(np.sqrt(np.sum((turning * ahead) ** 2) / np.sum(ahead**2)))
+        assert slip.slip_rad == pytest.approx(away, rel=0.15)
+        assert "slip" in [f.cause for f in wheel_findings(slip, twin.wheel.radius)]
         assert "intervals allow for" in found.sentence
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from scipy.optimize import least_squares, nnls
 
 from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Stribeck, Viscous, ZoneDamper
 from palpate.errors import DataProblem, UnknownName
+from palpate.experiment.stage.variations import held_shapes
 from palpate.identify import compress, solve
 from palpate.identify.balance import Balance, build_balance, stack_rows
 from palpate.identify.shapes import Shaped, fit_shapes, with_shapes
@@ -238,6 +241,25 @@ def test_a_zone_never_visited_stays_as_given_and_says_so() -> None:
         assert shaped[name].interval is None
         assert "border at 69.0 deg was never crossed: opening was seen from" in shaped[name].message
     assert shaped["b_s.above"].interval is not None
+    assert list(held_shapes(of_fit(shaped))) == []
+
+
+def of_fit(shaped: Shaped) -> Any:
+    """All of a fit that its shapes need; inputs are the model."""
+    return SimpleNamespace(shaped=shaped, inputs=SimpleNamespace(model=shaped.model, with_model=lambda model: model))
+
+
+def test_a_shape_that_stays_as_given_may_be_anywhere_that_fits_as_well(noisy: tuple[Balance, Shaped]) -> None:
+    """To either side, together as far as the root of the mean square of a uniform distribution."""
+    shaped, name = noisy[1], "b_bc.above"
+    value = shaped.model.shapes[name]
+    hull = value - 0.1, value + 0.3
+    profiles = tuple(replace(p, interval=None, hull=hull) if p.name == name else p for p in shaped.profiles)
+    tried = [v.inputs.shapes for v in held_shapes(of_fit(replace(shaped, profiles=profiles)))]  # type: ignore[attr-defined]
+    alike = np.random.default_rng(0).uniform(*hull, 200_000) - value
+    far = float(np.sqrt(np.mean(alike**2) / 2))
+    assert [shapes[name] - value for shapes in tried] == pytest.approx([-0.1, far], rel=0.01)
+    assert list(held_shapes(of_fit(shaped))) == []
 
 
 def test_a_door_that_only_opens_knows_no_closing_zone() -> None:

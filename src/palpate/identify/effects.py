@@ -7,15 +7,15 @@ Breusch & Pagan 1980) with a covariance that allows for slow noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from palpate.identify.balance import Rows
 from palpate.identify.problem import MANY, bartlett, critical_value, long_run
 from palpate.identify.solution import Solution
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, symmetric_inverse
 from palpate.physics.inertia import drawing_jacobian
 
 NEW = 1e-3
@@ -41,6 +41,8 @@ class Effect:
     """
     only: int | None = None
     """The free row that it enters alone; `EACH`: a column for each."""
+    std: float = 0.0
+    """How well each coefficient is known to be zero before the data are asked; 0: nothing is known."""
 
     def of(self, rows: Rows) -> FloatArray:
         """(columns, rows): low-passed and weighted as the rows are."""
@@ -72,6 +74,9 @@ class Lack:
     """(columns,)."""
     shift: dict[str, float]
     """Estimate -> by how much it would change."""
+    doubt: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Estimate -> by how much it may be off, where the effect is known to be small (`Effect.std`) and the data may tell
+    more: the root of the mean square of its change."""
 
 
 def attenuation(leftover: Leftover, noisy: FloatArray, left: FloatArray) -> dict[str, float]:
@@ -154,11 +159,17 @@ def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[L
     rows, solution, left, r = leftover.rows, leftover.solution, leftover.left, leftover.r
     drawn = _drawn(solution)
     tested: list[Lack] = []
+    names = [n.name for n in solution.estimates]
     for effect, E, e, size, inside in _beside(leftover, effects, noise.effects):
         gram = E.T @ E
         values, V = np.linalg.eigh(gram - e.T @ e)
         known = values > np.maximum(NEW, NOISY * np.einsum("ij,ik,kj->j", V, gram, V))
+        slopes = -drawn @ (leftover.back @ inside)[: drawn.shape[1]]
         if not known.any():
+            if effect.std > 0:  # nothing but that is known of it
+                doubt = dict(zip(names, _doubt(slopes, effect.std * size).tolist(), strict=True))
+                nothing = np.zeros(len(size))
+                tested.append(Lack(effect, 0.0, 0.0, nothing, nothing, dict.fromkeys(names, 0.0), doubt))
             continue
         turn = V[:, known] / np.sqrt(values[known])  # to directions of length one
         U = E @ turn
@@ -172,13 +183,34 @@ def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[L
         noises = np.diag(few * leftover.level * max(1 - share, 0.0))
         spread = spread * (len(scores) / max(1, len(scores) - 1)) + noises
         limit = critical_value(min(max(float(np.median(bartlett(shares, lags))), (lags + 1) / len(shares)), 1.0))
-        strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
+        sure = np.asarray(np.linalg.pinv(spread, hermitian=True), dtype=float)
+        strength = float(u @ sure @ u) / len(u) / limit**2
         scaled = turn / size[:, None]
-        move = -(leftover.back @ (inside @ (turn @ u)))[: drawn.shape[1]]
-        shift = dict(zip((n.name for n in solution.estimates), (drawn @ move).tolist(), strict=True))
+        shift = dict(zip(names, (slopes @ (turn @ u)).tolist(), strict=True))
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
-        tested.append(Lack(effect, share, strength, scaled @ u, stds, shift))
+        doubt = dict[str, float]()
+        if effect.std > 0:
+            inward = V[:, known] * np.sqrt(values[known])
+            moves = _doubt(slopes, effect.std * size, inward @ sure @ inward.T, inward @ (sure @ u))
+            doubt = dict(zip(names, moves.tolist(), strict=True))
+        tested.append(Lack(effect, share, strength, scaled @ u, stds, shift, doubt))
     return sorted(tested, key=lambda lack: -lack.share)
+
+
+def _doubt(
+    slopes: FloatArray, std: FloatArray, information: FloatArray | None = None, told: FloatArray | None = None
+) -> FloatArray:
+    """(estimates,): root of the mean square by which coefficients c move them that are zero to std (columns,), and of
+    which the data tell more: H c = told, with the information H. Bayes' rule for normal distributions.
+
+    slopes (estimates, columns): how estimates follow coefficients.
+    """
+    after, mean = np.diag(std**2), np.zeros(len(std))
+    if information is not None and told is not None:
+        after = symmetric_inverse(information + np.diag(std**-2.0))
+        mean = after @ told
+    squares = np.einsum("ij,jk,ik->i", slopes, after + np.outer(mean, mean), slopes)
+    return np.sqrt(np.maximum(squares, 0.0))
 
 
 _Beside = tuple[Effect, FloatArray, FloatArray, FloatArray, FloatArray]

@@ -539,7 +539,9 @@ class UncertainPart(Part):
     sensor_rotation: q.Angle | None = deviation("its rotation, about each axis; with its unit", "0.3 deg", "markers")
     sensor_yaw: q.Angle | None = deviation("each sensor's turn about its own z; with its unit", "0.3 deg", "wheel")
     closed: q.Travel | None = deviation("the position's zero; an angle or a length with unit", "0.2 deg", "one-freedom")
-    links: q.Length | None = deviation("the length of each link, m", "1 mm", "linkage")
+    links: q.Length | None = deviation(
+        "the length of each link, m; if absent 2 mm, or as much less as the data tell", "1 mm", "linkage"
+    )
     tilt: q.Angle | None = deviation("the vertical, about each level axis; with its unit", "0.1 deg", "markers")
     wheel_radius: q.Length | None = deviation("the wheel's radius, m", "2 mm", "wheel")
 
@@ -667,7 +669,7 @@ class ExperimentPart(CommonPart):
     method: Literal["balance", "joint"] = key(
         "balance: the motion first, then the parameters from the balance of forces; joint: motion, parameters, clock "
         "and geometry together, each held by how well it is known: sharper, above all without an IMU, and it takes "
-        "what is stated (links, lengths) at its word",
+        "what is stated beyond that at its word",
         default="balance",
         only="body",
     )

@@ -66,6 +66,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "sign": ("placement", "unexplained"),
     "columns": ("energy", "sign", "misfit", "unknown", "carry-over", "replay", "rest", "unexplained", *lacking.CAUSES),
     "axle": ("sign", "misfit", "unknown", "wheel-radius", *lacking.CAUSES),
+    "slip": ("unexplained",),
     "travel": ("unexplained", *lacking.CAUSES),
     "dead": ("sign", "misfit", "search", "carry-over", "zero-drift", *lacking.CAUSES),
     "delay": ("lag", "compliance"),

@@ -43,6 +43,7 @@ before that is a contradiction (Hausman 1978); and how much more than noise it m
 KNOWN_SO_WELL = {
     "closed": "where it is closed",
     "travel": "how far it travels",
+    "links": "how long its links are",
     "hinge": "where its hinge is",
     "sensor_rotation": "how the load cell is turned",
     "zero": "the load cell's zero",

@@ -53,6 +53,8 @@ class Prediction:
     """(n,): known, and the model speaks about it: it moves freely."""
     windows_s: Mapping[str, tuple[float, ...]]
     """Kind of segment -> the window of each row, where they were chosen."""
+    segments: Mapping[str, Sequence[Segment]]
+    """That it was made for."""
 
     def inside(self, segments: Sequence[Segment]) -> BoolArray:
         """(n,): used, and in one of these segments."""
@@ -78,7 +80,7 @@ def predict(
     at, everything = np.arange(len(times)), (float(times[0]), float(times[-1]) + 0.5 / rate)
     if inputs.filtering.published:
         rows = balance.rows(everything)
-        return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), {})
+        return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), {}, segments)
 
     def with_window(window: int) -> tuple[Balance, BoolArray]:
         """The balance with a window of so many samples, and where it is known."""
@@ -131,7 +133,7 @@ def predict(
         for kind, j in (place for place, window in chosen.items() if window == n):
             rows[kinds[kind], j] = others[kinds[kind], j]
     windows_s = {kind: tuple(chosen[kind, j] / rate for j in range(count)) for kind in kinds}
-    return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), windows_s)
+    return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), windows_s, segments)
 
 
 def _best(left: Mapping[int, FloatArray]) -> int:
@@ -168,7 +170,8 @@ def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[s
             rows.append(np.asarray(np.einsum("iN,rip->Nrp", block, low.lift), dtype=float))
             at.append(first + half + stride * np.arange(len(rows[-1])))
     indices, known = np.concatenate(at), np.concatenate(rows)
-    return Prediction(indices, inputs.times_s[indices], known, np.asarray(np.isfinite(known).all(axis=(1, 2))), {})
+    used = np.asarray(np.isfinite(known).all(axis=(1, 2)))
+    return Prediction(indices, inputs.times_s[indices], known, used, {}, segments)
 
 
 TIMES, CLUSTERS = 3, 20
@@ -237,6 +240,18 @@ class Joint:
     """By the balance alone, from which it began."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """How a wheel rolls, as its axle moves aside."""
+
+    radius_m: float
+    """That rolling without slip asks for."""
+    unsure_m: float
+    """Half its interval."""
+    slip_rad: float
+    """RMS of the angle by which it goes aside of where it is headed, beyond the markers' noise."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """An identified object and what it was identified from."""
@@ -259,8 +274,8 @@ class Fit:
     prediction: Prediction
     imu_place: Placement | None = None
     """Where the load cell sees the IMU that tells the motion; None: not known, or not asked."""
-    rolled: tuple[float, float] | None = None
-    """The radius on which the wheel rolls and half its interval, m; None: not known, or not asked."""
+    rolled: Rolled | None = None
+    """How the wheel rolls; None: not known, or not asked."""
     joint: Joint | None = None
     """Where the solution is a joint estimate, which started from this fit's own."""
     sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])

@@ -14,7 +14,7 @@ from palpate.elements import Foot, FootFriction, Parameter
 from palpate.elements.element import Element
 from palpate.errors import PalpateError
 from palpate.experiment.stage.capture import CapturedMotion
-from palpate.experiment.stage.fit import Fit, solve_with
+from palpate.experiment.stage.fit import Fit, Rolled, solve_with
 from palpate.experiment.stage.inputs import compressed, level_axes, time_from
 from palpate.files import finite
 from palpate.findings import Finding, Severity
@@ -47,6 +47,8 @@ NEAR_M = 0.04
 RADIUS_HINT, RADIUS_OFF = 0.01, 0.05
 """Shares by which the no-slip condition asks for another radius: friction and inertia are off by as much, which is a
 warning; beyond the second something is wrong."""
+SLIPS_RAD = np.radians(0.5)
+"""A tyre that goes aside by less does not slip: what it changes is below a hundredth."""
 ALIKE_S, NOISE_S = 1.0, 0.11
 """Residuals so near in time say the same; what a window as short as the second leaves of a lean is noise."""
 SLOW_S = 0.4
@@ -294,10 +296,11 @@ def feet_findings(ground: Ground, segments: Mapping[str, Sequence[Segment]]) -> 
     return findings
 
 
-def rolled_radius(poses: Poses, used: BoolArray, radius_m: float, order: int) -> tuple[float, float] | None:
-    """The radius that rolling without slip asks for and half its interval, m; None where the motion does not tell.
+def rolled_by_axle(poses: Poses, used: BoolArray, radius_m: float, order: int) -> Rolled | None:
+    """How the wheel rolls; None where the motion does not tell.
 
     The middle of the axle moves aside by v_y = -R camber rate; the sine of the camber is how far up the axle points.
+    What is left of v_y is a tyre that slips, but for a constant share of the speed ahead: an axle that is not square.
     poses: of the axle, as measured; order: of the polynomials that differentiate them.
     """
     lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
@@ -305,34 +308,53 @@ def rolled_radius(poses: Poses, used: BoolArray, radius_m: float, order: int) ->
     speeds = coordinate_motion(poses.times_s, path, window_s=SLOW_S, order=order).speed
     used = used & np.isfinite(speeds).all(axis=1)
     leaning = speeds[used, 0]
-    aside = np.einsum("ni,ni->n", level_axes(poses.rotation[used])[:, :, 1], speeds[used, 1:])
+    level = level_axes(poses.rotation[used])
+    ahead, aside = (np.asarray(np.einsum("ni,ni->n", level[:, :, i], speeds[used, 1:]), dtype=float) for i in range(2))
     if len(leaning) < 100 or not np.std(leaning) > 0:
         return None
     rate = rate_hz(poses.times_s)
     radius = -float(aside @ leaning / (leaning @ leaning))
-    scores = leaning * (aside + radius * leaning)
+    left = aside + radius * leaning
+    scores = leaning * left
     piece = np.arange(len(scores)) // max(1, round(ALIKE_S * rate))
     std = float(np.sqrt(np.sum(np.bincount(piece, scores) ** 2)) / (leaning @ leaning))
     # noise of a regressor shrinks the slope by its share of the squares, or less where the axle shakes along
     short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
-    noise = derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)
-    shrunk = SHRUNK * radius_m * noise**2 * len(leaning) / float(leaning @ leaning)
-    return radius, SIGNIFICANT * std + shrunk
+    noises = [float(derivative_noise(signal_noise(x, short, order), long, order, 1, rate)) for x in path.T]
+    shrunk = SHRUNK * radius_m * noises[0] ** 2 * len(leaning) / float(leaning @ leaning)
+    left = left - ahead * float(left @ ahead) / max(float(ahead @ ahead), 1e-300)
+    squares = max(noises[1:]) ** 2 + (radius * noises[0]) ** 2
+    beyond = max(float(np.mean(left**2)) - SIGNIFICANT * squares, 0.0) ** 0.5
+    slip = float(np.arctan2(beyond, float(np.mean(ahead**2)) ** 0.5))
+    return Rolled(radius, SIGNIFICANT * std + shrunk, slip)
 
 
-def wheel_findings(rolled: tuple[float, float] | None, stated: float) -> list[Finding]:
-    """A stated radius (m) that is not the one on which the wheel rolls (`rolled_radius`)."""
-    radius, unsure = rolled or (stated, 0.0)
-    off = abs(radius - stated)
-    if not off > max(RADIUS_HINT * stated, unsure):
+def wheel_findings(rolled: Rolled | None, stated: float) -> list[Finding]:
+    """A stated radius (m) that is not the one on which the wheel rolls, and a tyre that slips."""
+    if rolled is None:
         return []
-    wheel = f"a wheel of {1e3 * radius:.1f} mm (+- {1e3 * unsure:.1f}), the radius is stated as {1e3 * stated:.1f} mm"
-    evidence = f"when the object leans, its axle moves sideways as on {wheel}"
-    fatal = off > max(RADIUS_OFF * stated, unsure)
+    findings: list[Finding] = []
+    if rolled.slip_rad > SLIPS_RAD:
+        aside = f"the wheel goes aside by {np.degrees(rolled.slip_rad):.1f} deg (RMS) of where it is headed"
+        evidence = (
+            f"{aside}: a tyre that creeps so far aside turns by another {100 * rolled.slip_rad:.0f} % than it goes, "
+            "which the intervals allow for; the forces of its slipping are not in the model"
+        )
+        remedy = "pump up the tyre, move more slowly around bends, or clean wheel and floor"
+        severity = Severity.FATAL if rolled.slip_rad > RADIUS_OFF else Severity.WARNING
+        findings.append(Finding("slip", evidence, remedy=remedy, severity=severity))
+    off = abs(rolled.radius_m - stated)
+    if not off > max(RADIUS_HINT * stated, rolled.unsure_m):
+        return findings
+    wheel = f"a wheel of {1e3 * rolled.radius_m:.1f} mm (+- {1e3 * rolled.unsure_m:.1f})"
+    evidence = f"when the object leans, its axle moves sideways as on {wheel}, the radius is stated as "
+    evidence += f"{1e3 * stated:.1f} mm"
+    fatal = off > max(RADIUS_OFF * stated, rolled.unsure_m)
     if not fatal:
         evidence += "; a wrong one puts friction and inertia off by the same share, which their intervals allow for"
     remedy = "measure it again under its load (markers.axle.radius), or the wheel slips or is not spherical"
-    return [Finding("wheel-radius", evidence, remedy=remedy, severity=Severity.FATAL if fatal else Severity.WARNING)]
+    severity = Severity.FATAL if fatal else Severity.WARNING
+    return [*findings, Finding("wheel-radius", evidence, remedy=remedy, severity=severity)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,6 +213,8 @@ class Inputs:
     travel_std: float = 0.0
     """How far markers of which single ones are off may take the main coordinate too far, rad or m; 0 where their noise
     hides it."""
+    links_std_m: float = 0.0
+    """How well each length of a linkage is known, where the experiment file does not say."""
     up: FloatArray = field(default_factory=lambda: np.zeros(2))
     """(2,): components of up along x and y of the mechanism's frame where that is a floor and slopes."""
     ground_root: FloatArray = field(default_factory=lambda: np.zeros((4, 0)))

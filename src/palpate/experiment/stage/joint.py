@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage import slope
-from palpate.experiment.stage.fit import Fit, Joint, solve_with, widened
+from palpate.experiment.stage.fit import Fit, Joint, predict, solve_with, widened
 from palpate.experiment.stage.inputs import (
     RINGS,
     Inputs,
@@ -24,10 +24,18 @@ from palpate.experiment.stage.inputs import (
     on_slope,
     position_noise,
     rests_of,
+    whole_balance,
     zeros_of,
 )
 from palpate.experiment.stage.lack import white_noise
-from palpate.experiment.stage.variations import Variation, estimated, with_borders, with_estimated
+from palpate.experiment.stage.variations import (
+    Variation,
+    declared,
+    estimated,
+    held_shapes,
+    with_borders,
+    with_estimated,
+)
 from palpate.identify import Compressed, build_balance
 from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance
 from palpate.identify.shapes import Profile, Shaped, with_shapes
@@ -47,11 +55,15 @@ balance's fit) may move.
 """
 TOLD_BEFORE = ("clock", "drift", "compensation")
 """Variations that these very data told; the others are known from elsewhere."""
-DOUBTED: Mapping[str, float] = {"ground": slope.DOUBTED, "zero": 0.1}
+HELD: Mapping[str, float] = {"shape": 1e-6}
+"""Variations that stay where they are: the model has them so. Standard deviations they are held to."""
+DOUBTED: Mapping[str, float] = {"ground": slope.DOUBTED, "zero": 0.1, "shape": 1.0}
 LIKELY = 2.0
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
 real object keeps to: 0.3, less where weight tells it. Farther than so many standard deviations it is not off: something
 else takes its place."""
+FAR = 0.3
+"""Standard deviations that links may be found elsewhere without another look from there."""
 REACH = 40
 """Samples that a low-pass may reach."""
 LEAST = 1e-4
@@ -168,28 +180,84 @@ def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
 
     besides: whatever else was estimated along with the parameters.
     """
-    inputs, variations = fit.inputs, (*(v for v in estimated(fit.inputs) if v.name != "motion"), *besides)
-    untried: dict[str, str] = {}
-    variations = [(v.name, moved) for v in variations if (moved := _balance_with(fit, v, untried)) is not None]
-    cells, smoothed = _load_cells(fit, variations), inputs.smoothed
+    together = _joint(fit, besides)
+    found = _links_off(together)
+    if np.abs(found).max(initial=0.0) > FAR:  # what they do is not linear: once more where they were found
+        inputs = fit.inputs.with_model(_with_linkage(fit.inputs.model, together.inputs.mechanism.linkage))
+        balance, (_, solution) = whole_balance(inputs, fit.moved, fit.balance), fit.again(inputs)
+        besides = [replace(v, inputs=v.inputs.with_model(inputs.model)) for v in besides]
+        together = _joint(replace(fit, inputs=inputs, balance=balance, solution=solution), besides, found)
+    inputs, near = together.inputs, fit.prediction
+    balance = whole_balance(inputs, fit.moved, fit.balance)
+    prediction = predict(inputs, fit.moved, balance, together.p, near.segments, near)
+    return replace(together, balance=balance, prediction=prediction)
+
+
+def _links_off(fit: Fit) -> FloatArray:
+    """By how many standard deviations links were found to be longer."""
+    return np.array([by for name, by in (() if fit.joint is None else fit.joint.off) if name == "links"])
+
+
+def _with_linkage(model: Model, linkage: object) -> Model:
+    return replace(model, mechanism=model.mechanism.with_options(linkage=linkage))
+
+
+def _joint(fit: Fit, besides: Sequence[Variation], found: FloatArray | None = None) -> Fit:
+    """By linear effects of all that stands beside the parameters. found: links are longer by that already (`off`)."""
+    inputs, untried = fit.inputs, dict[str, str]()
+    links = _links(inputs, untried)
+    variations = (*(v for v in estimated(inputs) if v.name != "motion"), *held_shapes(fit), *besides, *links)
+    variations = [(v, moved) for v in variations if (moved := _balance_with(fit, v, untried)) is not None]
+    names = [v.name for v, _ in variations]
+    before = np.zeros(len(names))
+    if found is not None and names.count("links") == len(found):
+        before[[name == "links" for name in names]] = found
+    cells, smoothed = _load_cells(fit, variations, before), inputs.smoothed
     if smoothed is None:
         trajectory, begin = Trajectory(inputs.times_s, inputs.q, position_noise(inputs), (cells,)), None
     else:
-        before: tuple[Instrument, ...] = (*smoothed.trajectory.instruments, cells)
-        trajectory, begin = replace(smoothed.trajectory, instruments=before), _begin(smoothed.path, cells, fit)
+        instruments: tuple[Instrument, ...] = (*smoothed.trajectory.instruments, cells)
+        trajectory, begin = replace(smoothed.trajectory, instruments=instruments), _begin(smoothed.path, cells, fit)
     path = trajectory.solve(begin, for_constants=True)
     _, shapes, off = cells.split(path.constants[-len(cells.start) :])
     beside = _beside(trajectory, path, cells)
-    train = _compressed(cells.model(shapes), beside, cells.measured, inputs.rate_hz)
+    model = _on_links(cells.model(shapes), [v for v, _ in variations], off, untried)
+    train = _compressed(model, beside, cells.measured, inputs.rate_hz)
     inputs = inputs.with_model(train.model)
     solution = solve_with(inputs, train, start=fit.solution.theta)
-    wanted = tuple((name, by) for (name, _), by in zip(variations, off.tolist(), strict=True))
-    noise, apart = path.sigma[-len(cells.noise) :], with_estimated(fit).solution
+    noise, apart = path.sigma[-len(cells.noise) :], with_estimated(fit, links).solution
     stds = {e.name: (solution[e.name].value - e.value) / max(e.noise, 1e-300) for e in apart.estimates if e.ci95}
     excess = float(np.sqrt(np.mean(np.diag(solution.uncertainty.noise))))
+    wanted = tuple(zip(names, (off + before).tolist(), strict=True))
     fit = replace(fit, inputs=inputs, solution=solution, shaped=_moved(fit.shaped, cells, shapes), untried=untried)
     fit = replace(fit, joint=Joint(noise, wanted, excess, stds, apart))
-    return replace(fit, solution=widened(fit, _squares(fit, cells, beside)), shaped=with_borders(fit))
+    return replace(fit, solution=widened(fit, _squares(fit, beside)), shaped=with_borders(fit))
+
+
+def _links(inputs: Inputs, untried: dict[str, str]) -> tuple[Variation, ...]:
+    """Each length of the linkage off by how well it is known, where the experiment file does not say that."""
+    try:
+        return tuple(declared(inputs, {"links": inputs.links_std_m} if inputs.links_std_m > 0 else {}))
+    except PalpateError as error:  # neither longer nor shorter ones can be assembled
+        untried["links"] = str(error)
+        return ()
+
+
+def _on_links(model: Model, variations: Sequence[Variation], off: FloatArray, untried: dict[str, str]) -> Model:
+    """With links as long as they were found: parameters hold for these."""
+    linkage = model.mechanism.linkage
+    if linkage is None:
+        return model
+    lengths = np.array(linkage.lengths)
+    for v, by in zip(variations, off.tolist(), strict=True):
+        if v.name == "links" and v.inputs.mechanism.linkage is not None:
+            lengths += by * (np.array(v.inputs.mechanism.linkage.lengths) - linkage.lengths)
+    try:
+        links = replace(linkage, lengths=tuple(lengths.tolist()))
+    except PalpateError as error:
+        untried["links"] = str(error)
+        return model
+    return _with_linkage(model, links)
 
 
 def _balance_with(fit: Fit, variation: Variation, untried: dict[str, str]) -> Balance | None:
@@ -200,7 +268,8 @@ def _balance_with(fit: Fit, variation: Variation, untried: dict[str, str]) -> Ba
         return None
 
 
-def _load_cells(fit: Fit, variations: Sequence[tuple[str, Balance]]) -> _LoadCells:
+def _load_cells(fit: Fit, variations: Sequence[tuple[Variation, Balance]], before: FloatArray) -> _LoadCells:
+    """before (variations,): by how many standard deviations each is off already from where it was thought to be."""
     inputs, v = fit.inputs, np.append(fit.p, -1.0)
     everywhere = replace(fit.balance, used=None)
     (left,) = everywhere.combined(v)
@@ -212,14 +281,14 @@ def _load_cells(fit: Fit, variations: Sequence[tuple[str, Balance]]) -> _LoadCel
     at = [] if shaped is None else [shaped.names.index(p.name) for p in free]
     stds = np.zeros(0) if shaped is None else np.sqrt(np.diag(shaped.covariance))[at]
     own = np.maximum(np.abs(fit.p), 1e-3 * np.abs(fit.p).max())
-    held = [FREE if name in TOLD_BEFORE else 1.0 for name, _ in variations]
+    held = [FREE if v.name in TOLD_BEFORE else HELD.get(v.name, 1.0) for v, _ in variations]
     return _LoadCells(
         inputs=replace(inputs, measured=inputs.measured - zeros[:, None], zero="none"),
         shapes=free,
         measured=np.where(used[:, None], np.zeros_like(left.T), np.nan),
         variations=np.nan_to_num(np.array(changes).reshape(-1, *left.shape)).transpose(2, 1, 0),
         noise=np.maximum(_noise(fit), LEAST * np.nanstd(_rows(everywhere)[..., -1], axis=0) + 1e-9),
-        start=np.concatenate([fit.p, [p.value for p in free], np.zeros(len(held))]),
+        start=np.concatenate([fit.p, [p.value for p in free], -before]),
         prior=np.concatenate([FREE * own, SHAPES_FREE * stds, held]),
         columns=tuple(range(inputs.q.shape[1])) if inputs.smoothed is None else inputs.smoothed.columns,
     )
@@ -318,13 +387,13 @@ def _moved(shaped: Shaped | None, cells: _LoadCells, shapes: FloatArray) -> Shap
     )
 
 
-def _squares(fit: Fit, cells: _LoadCells, beside: _Beside) -> dict[str, float]:
+def _squares(fit: Fit, beside: _Beside) -> dict[str, float]:
     """Estimate -> variance from what is only believed: each of its rows has a standard deviation of one.
 
-    To it comes that of shapes which the data do not tell, and of geometry: it is not believed beyond `DOUBTED`, nor
+    To it comes that of shapes that stay as given, all of it, and of geometry: it is not believed beyond `DOUBTED`, nor
     beyond as far as the data moved it and are not `LIKELY` to. No interval is narrower than the Cramér-Rao bound.
     """
-    solution, shaped, off = fit.solution, fit.shaped, () if fit.joint is None else fit.joint.off
+    solution, off = fit.solution, () if fit.joint is None else fit.joint.off
     map_, theta = solution.problem.map_, solution.theta
     P, T = map_.jacobian(theta), solution.uncertainty.whiten
     known = np.array([name not in TOLD_BEFORE for name, _ in off], dtype=bool)
@@ -336,8 +405,4 @@ def _squares(fit: Fit, cells: _LoadCells, beside: _Beside) -> dict[str, float]:
     others, bound = np.split(squares, [len(squares) - T.shape[1]])
     noise = np.array([e.noise for e in solution.estimates])
     total = others.sum(axis=0) + np.maximum(bound.sum(axis=0) - noise**2, 0.0)
-    if shaped is not None:
-        held = [i for i, name in enumerate(shaped.names) if name not in {p.name for p in cells.shapes}]
-        slopes, covariance = shaped.dp_dz[:, held], shaped.covariance[np.ix_(held, held)]
-        total = total + np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0)
     return dict(zip((e.name for e in solution.estimates), total.tolist(), strict=True))

@@ -301,7 +301,8 @@ def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
         springs = [e for e in fit.inputs.model.elements if e.polynomial is not None]
         for name in (n for e in springs for n in fit.inputs.model.names_of(e)):
             parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
-    for name, by in (*leaning_part(fit).items(), *lack.attenuation.items()):
+    doubts = [pair for x in lack.lacks for pair in x.doubt.items()]
+    for name, by in (*leaning_part(fit).items(), *lack.attenuation.items(), *doubts):
         parts[name] = float(np.hypot(parts[name], by))
     solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
@@ -394,7 +395,9 @@ def _effects(fit: Fit) -> Iterator[Effect]:
             others = (fit.with_inputs(v.inputs)[1] for v in declared(fit.inputs, {"links": LONGER_M}))
             columns += (residuals - residuals_of(fit, other) for other in others)
         if columns:
-            yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns))
+            # a joint estimate has found them along
+            std = 0.0 if fit.joint is not None else fit.inputs.links_std_m / LONGER_M
+            yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns), std=std)
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
 

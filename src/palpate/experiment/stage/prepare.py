@@ -72,6 +72,8 @@ RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
+LINKS_STD_M = 0.002
+"""A tape measure between pivots that sit under covers."""
 UPRIGHT_RAD = np.radians(1.0)
 WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
@@ -138,10 +140,19 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         static=static,
         stops=None if config.stops is None else _stops(experiment, position, unit),
         belief=belief_of(experiment, model),
+        links_std_m=_links_std(experiment, model),
     )
     _check_reach(experiment, model, position, findings)
     check_seen_segments(experiment, inputs, segments)
     return Prepared(inputs, segments, {}, tuple(findings))
+
+
+def _links_std(experiment: Experiment[Any], model: Model) -> float:
+    """How well the links are known, m; 0 where that is stated, or nothing but noise is thought of."""
+    uncertain = experiment.config.uncertain
+    stated = uncertain is not None and uncertain.links is not None
+    published = isinstance(experiment.config.filtering, PublishedPart)
+    return 0.0 if model.mechanism.linkage is None or stated or published else LINKS_STD_M
 
 
 # --- markers and load cells -----------------------------------------------------------------------------------------
@@ -222,6 +233,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,
         closed_std=closed_std,
+        links_std_m=_links_std(experiment, model),
         at_contact=at_contact,
     ).with_zero(zero)
     check_seen_segments(experiment, inputs, segments)

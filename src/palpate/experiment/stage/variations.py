@@ -13,11 +13,11 @@ import numpy as np
 
 from palpate.elements.body import SensorBias
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.stage.fit import Fit, solve_with, widened
-from palpate.experiment.stage.ground import rolled_radius, turned
+from palpate.experiment.stage.fit import Fit, Rolled, solve_with, widened
+from palpate.experiment.stage.ground import SLIPS_RAD, rolled_by_axle, turned
 from palpate.experiment.stage.inputs import ImuMotion, Inputs, still_motion
 from palpate.identify import Solution, solve
-from palpate.identify.shapes import Profile, Shaped
+from palpate.identify.shapes import Profile, Shaped, with_shapes
 from palpate.identify.solution import Estimate
 from palpate.motion.clock import ClockMap
 from palpate.motion.extrinsics import Placement, imu_on_load_cell, misplaced
@@ -80,6 +80,19 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         yield Variation("motion", replace(inputs, smoothed=other))
     for turn in inputs.ground_root.T:
         yield Variation("ground", on_ground(inputs, turn))
+
+
+def held_shapes(fit: Fit) -> Iterator[Variation]:
+    """Shapes that the data do not tell and that stay as given, to either side: all that their profile leaves is alike
+    likely, so as far as the root of the mean square of a uniform distribution, shared by both sides.
+    """
+    for p in () if fit.shaped is None else fit.shaped.profiles:
+        low, high = p.hull
+        if p.interval is None and low <= p.value <= high and 0 < high - low < np.inf:  # inf: of a zone never visited
+            std = np.sqrt(((high - p.value) ** 3 + (p.value - low) ** 3) / (3 * (high - low)))
+            for by in (-std / np.sqrt(2), std / np.sqrt(2)):
+                there = {p.name: float(np.clip(p.value + by, low, high))}
+                yield Variation("shape", fit.inputs.with_model(with_shapes(fit.inputs.model, there)))
 
 
 def declared(inputs: Inputs, uncertain: Mapping[str, float]) -> Iterator[Variation]:
@@ -233,7 +246,8 @@ def taken_as_exact(fit: Fit) -> list[str]:
         keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
     if x.poses is not None:
         keys += ["sensor_position", "sensor_rotation", "tilt"]
-    one = {"closed": x.main, "links": mechanism.linkage, "wheel_radius": mechanism.wheel, "mass": x.belief.mass}
+    links = None if x.links_std_m > 0 else mechanism.linkage
+    one = {"closed": x.main, "links": links, "wheel_radius": mechanism.wheel, "mass": x.belief.mass}
     keys += [key for key, what in one.items() if what is not None]
     return [key for key in keys if key not in fit.sources and key not in fit.untried]
 
@@ -272,12 +286,12 @@ def imu_place(fit: Fit) -> Placement | None:
         return None
 
 
-def rolled(fit: Fit) -> tuple[float, float] | None:
-    """The wheel's radius as its rolling tells it and half its interval, m; None: there is no wheel, or it does not."""
+def rolled(fit: Fit) -> Rolled | None:
+    """How the wheel rolls; None: there is no wheel, or the motion does not tell."""
     inputs, wheel, used = fit.inputs, fit.inputs.mechanism.wheel, fit.balance.used
     if wheel is None or wheel.moves != "full" or inputs.poses is None or used is None:
         return None
-    return rolled_radius(inputs.poses, used, wheel.radius, inputs.filtering.order)
+    return rolled_by_axle(inputs.poses, used, wheel.radius, inputs.filtering.order)
 
 
 def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
@@ -287,8 +301,12 @@ def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
     """
     off: dict[str, float] = {}
     inputs, wheel = fit.inputs, fit.inputs.mechanism.wheel
-    if wheel is not None and fit.rolled is not None and abs(fit.rolled[0] - wheel.radius) > fit.rolled[1]:
-        off["wheel_radius"] = abs(fit.rolled[0] - wheel.radius)
+    if wheel is not None and fit.rolled is not None:
+        by, slip = abs(fit.rolled.radius_m - wheel.radius), fit.rolled.slip_rad
+        # a tyre gives way along its heading about as much as across (Pacejka, Tire and Vehicle Dynamics, ch. 3): it
+        # turns as a larger or a smaller wheel would
+        creep = wheel.radius * slip if slip > SLIPS_RAD else 0.0
+        off |= {"wheel_radius": far} if (far := max(by if by > fit.rolled.unsure_m else 0.0, creep)) > 0 else {}
     if inputs.imu is not None and fit.imu_place is not None:
         turn, move = misplaced(fit.imu_place, inputs.imu.T_body_imu)
         off |= {key: by for key, by in (("imu_rotation", turn), ("imu_position", move)) if by > 0}
@@ -314,7 +332,7 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
         for name, more in zip(fit.solution.model.parameters, np.diag(fit.shaped.widening).tolist(), strict=True):
             squares[name] = max(more, 0.0)
     untried: dict[str, str] = {}
-    varied = tuple(estimated(fit.inputs))
+    varied = (*estimated(fit.inputs), *held_shapes(fit))
     others = list(_tried(fit, (*varied, *besides), untried))
     if fit.spring is not None and fit.spring.free:
         moved = (solve_with(fit.inputs, fit.train, values, fit.damping) for values in fit.spring.moved())
