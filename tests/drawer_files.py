@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
 
 TRUTH = {"m": 6.4, "b_v": 9.0, "b_c": 3.2}
 RATE_HZ, FORCE_HZ = 100.0, 1000.0
 LENGTH_S = 60.0
+IMU_LATE_S, IMU_UNITS = 0.5123, ["m/s2"] * 3 + ["rad/s"] * 3
 NOISE_M, NOISE_N, NOISE_NM = 2e-4, 0.05, 2e-3
 
 
@@ -113,6 +115,23 @@ markers:
 segments: {{static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46.5, 57]}}
 """
     )
+    return path
+
+
+def add_imu(path: Path, seed: int = 0) -> Path:
+    """An IMU on that drawer, turned somehow, whose clock shows `IMU_LATE_S` more: it never feels a turn."""
+    rng, (t, x, _) = np.random.default_rng([seed, 3]), simulate()
+    along, turn = Rotation.from_euler("z", 37, degrees=True), Rotation.from_rotvec([0.5, -2.0, 1.0])
+    gravity, bend = np.array([0.0, 0.0, 9.80665]), make_interp_spline(t, x, k=5)(t, 2)
+    force = gravity + np.outer(bend, along.as_matrix()[:, 0])
+    imu = np.hstack([(along * turn).apply(force, inverse=True), np.zeros((len(t), 3))])
+    imu += rng.normal(0, [0.02] * 3 + [0.002] * 3) + rng.normal(size=imu.shape) * np.repeat([0.01, 0.002], 3)
+    names = [f"{kind}.{axis}" for kind in ("acceleration", "angular_rate") for axis in "xyz"]
+    rows = ([s + IMU_LATE_S, *w] for s, w in zip(t[::2], imu[::2], strict=True))
+    _write(path.parent / "imu.csv", ["t", *names], rows)
+    columns = ", ".join(f"{n}: {{column: {n}, unit: {u}}}" for n, u in zip(names, IMU_UNITS, strict=True))
+    line = f"  imu: {{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{columns}}}}}\n"
+    path.write_text(path.read_text().replace("markers:\n", f"{line}markers:\n", 1))
     return path
 
 

@@ -15,7 +15,7 @@ from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.run import prepare_experiment
 from tests.command import palpate as command
 from tests.conftest import needs_program
-from tests.drawer_files import TRUTH, write_capture, write_table
+from tests.drawer_files import IMU_LATE_S, TRUTH, add_imu, write_capture, write_table
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,30 @@ def test_the_truth_is_inside_its_intervals_in_the_units_of_a_length(result: dict
     assert result["rms"]["test"]["f_x"]["unit"] == "N"
     assert result["mechanism"]["positions"]["position"]["unit"] == "m"
     assert result["replay"]["unit"] == "m"
+
+
+def test_an_imu_on_what_only_slides_is_timed_by_its_accelerometer_and_used(tmp_path: Path) -> None:
+    alone, both = (run_experiment(read_experiment(path)) for path in _with_and_without_imu(tmp_path))
+    clock = both.data["clocks"]["imu"]
+    assert clock["reference_minus_device_s"] == pytest.approx(-IMU_LATE_S, abs=1e-5)
+    assert clock["std_s"] < 1e-5
+    assert both.data["motion"]["from"] == "markers and IMU"
+    halves: list[dict[str, float]] = []
+    for result in (alone, both):
+        assert result.passed
+        ends = {name: p["ci95"] for name, p in result.data["parameters"].items()}
+        halves.append({name: (high - low) / 2 for name, (low, high) in ends.items()})
+        middle = {name: (high + low) / 2 for name, (low, high) in ends.items()}
+        assert all(abs(middle[name] - TRUTH[name]) < 1.5 * half for name, half in halves[-1].items())
+    assert halves[1]["b_c"] < 0.3 * halves[0]["b_c"]
+    assert halves[1]["b_v"] < 0.6 * halves[0]["b_v"]
+    left = [r.data["rms"]["test"]["f_x"]["value"] for r in (alone, both)]
+    assert left[1] < 0.3 * left[0]
+
+
+def _with_and_without_imu(folder: Path) -> list[Path]:
+    (folder / "both").mkdir()
+    return [write_capture(folder), add_imu(write_capture(folder / "both"))]
 
 
 def test_a_drawer_that_is_open_at_first_opens_positively(tmp_path: Path) -> None:

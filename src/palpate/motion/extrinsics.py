@@ -21,6 +21,7 @@ from palpate.motion.plausibility import signed_permutations
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, solve_columns, symmetric_inverse
 from palpate.physics.inertia import body_columns, body_features
 from palpate.physics.motion import Kinematics, Motion, Poses, exp_rotation, log_rotation, skew
+from palpate.physics.units import STANDARD_GRAVITY
 
 _HAND_HZ = 5.0
 """A hand's motion; above it the second derivative of marker positions is mostly noise."""
@@ -42,6 +43,8 @@ _MOUNTED, _SURELY = (5e-4, 1e-4), 4.0
 """rad, m: no drawing says better how something is mounted; and standard deviations from which it is not as drawn."""
 _DIFFERENT_STDS = 3.0
 """Standard deviations from which a difference is one."""
+_HARDLY_TURNS = 0.03
+"""rad: an object that turns by less slides."""
 _ONE_AXIS, _UPRIGHT = 1e-3, float(np.radians(10.0))
 """Share of the turning that is about other axes than a hinge's, at most; how far off the vertical it may be."""
 BIAS_STD = 0.05
@@ -271,6 +274,48 @@ def imu_on_poses(
     covariance[3:6, 3:6] += _FREE_VARIANCE * np.eye(3)
     placement = _placement(rotation, x[3:6], covariance[:6, :6], explained, tilt)
     return replace(placement, signals=signals[:, :6], circle=circle)
+
+
+def hardly_turns(poses: Poses) -> bool:
+    """Whether an object that poses show only slides, so that a gyroscope on it tells nothing."""
+    R = poses.rotation[poses.seen]
+    if len(R) == 0:
+        return False
+    turns = np.linalg.norm(log_rotation(R[len(R) // 2].T @ R), axis=1)
+    return float(np.quantile(turns, 0.95)) < _HARDLY_TURNS
+
+
+def imu_on_sliding_poses(
+    poses: Poses, times_s: FloatArray, acceleration: FloatArray, angular_rate: FloatArray, clock: ClockMap
+) -> Placement:
+    """Rotation of an IMU on a body that slides and does not turn, by the direction of its motion and the vertical.
+
+    With f = Q' R' (p'' + g up) + bias, through one low-pass on every term, Q is a matter of two vectors (Wahba 1965, by
+    Kabsch); the capture frame's z is taken as up, and its zero as none. Where it sits is not felt and stays unknown.
+    """
+    if not hardly_turns(poses):
+        raise DataProblem("rotation of the IMU", "the object turns, and its gyroscope does not show it")
+    at = poses.times_s
+    signals = resample(times_s, np.hstack([acceleration, angular_rate]), at, clock=clock)
+    grid, (f,) = _one_lowpass(at, signals[:, :3], bandwidth_hz=_HAND_HZ)
+    _, (R,) = _one_lowpass(at, poses.rotation.reshape(-1, 9), bandwidth_hz=_HAND_HZ)
+    _, (p2,) = _one_lowpass(at, poses.position, bandwidth_hz=_HAND_HZ, second=True)
+    use = np.isfinite(np.hstack([f, R, p2])).all(axis=1)
+    if use.sum() < 50:
+        raise DataProblem("rotation of the IMU", "both recorded too little between the gaps")
+    grid, f, turned = grid[use], f[use], R[use].reshape(-1, 3, 3)
+    a = np.einsum("nji,nj->ni", turned, p2[use])
+    up = STANDARD_GRAVITY * turned.mean(axis=0)[2]
+    away, heavy = np.sqrt(len(f)) * f.mean(axis=0), np.sqrt(len(f)) * (a.mean(axis=0) + up)
+    pairs = (np.vstack([a - a.mean(axis=0), heavy]), np.vstack([f - f.mean(axis=0), away]))
+    Q = _kabsch(*pairs, "rotation of the IMU", "check the signs and the order of the axes of both instruments")
+    felt = f @ Q.T
+    residual = a - felt
+    residual = residual - residual.mean(axis=0)
+    full = np.diag([0.0] * 3 + [_FREE_VARIANCE] * 3)
+    full[:3, :3] = _sandwich(grid, -skew(felt), residual)
+    explained = _share_of_motion(grid, felt, np.zeros((len(grid), 3, 3)), residual)
+    return replace(_placement(Q, np.zeros(3), full, explained), signals=signals)
 
 
 def _upright_hinge(poses: Poses, turning: FloatArray, up: FloatArray) -> tuple[FloatArray, FloatArray] | None:

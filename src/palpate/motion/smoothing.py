@@ -172,7 +172,11 @@ def smooth(
     beyond = np.maximum(beyond - len(left) / slow * of_imu**2, 0.0)
     unexplained = np.array([beyond[part].sum() / max(moving[part].sum(), 1e-300) for part in (FORCE, RATE)])
     turning, shown = felt(*z)[:, 3:6], p[3 * _FORCES : -2].reshape(3, -1)[:, 1:]
-    scale = rms(turning @ shown.T) / rms(turning) if rms(turning) > 0 else 1.0
+    scale = 1.0
+    if rms(turning) > 0:
+        scale = rms(turning @ shown.T) / rms(turning)
+    else:  # of what only slides a gyroscope tells nothing
+        unexplained[1] = 0.0
     disagree = float((solved.sigma[:n] / of_q).max())
     columns = tuple(range(q.shape[1]))
     return Smoothed(path, drawn, tuple(swayed), unexplained, disagree, scale, trajectory, solved, columns)

@@ -23,7 +23,14 @@ from palpate.motion import derivatives as slopes
 from palpate.motion import frames
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
 from palpate.motion.cloud import Cloud, Markers, fill_gaps, mean_cloud
-from palpate.motion.extrinsics import Placement, check_placement, hinge_inclination, imu_on_poses
+from palpate.motion.extrinsics import (
+    Placement,
+    check_placement,
+    hardly_turns,
+    hinge_inclination,
+    imu_on_poses,
+    imu_on_sliding_poses,
+)
 from palpate.motion.faults import Faults, check_markers, cloud_before, weak_orientation
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
@@ -32,6 +39,7 @@ from palpate.motion.smoothing import fuse
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, Poses
+from palpate.physics.units import STANDARD_GRAVITY
 from palpate.progress import Tell, portion, silent
 from palpate.recording import Recording
 
@@ -44,6 +52,8 @@ NOT_RIGID_M = 0.01
 ASKEW_DEG = 10.0
 TOGETHER = 0.98
 """Share of an IMU's signals that the motion of its body explains, at least."""
+HAND_HZ = 5.0
+"""Below which accelerations of markers are more than noise."""
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -352,9 +362,13 @@ def wrench_features(motion: Motion) -> FloatArray:
 
 
 def imu_clock(poses: Poses, imu: Even) -> Offset:
-    """The IMU against motion capture, by the angular velocity that both saw."""
+    """The IMU against motion capture, by the angular velocity that both saw; of what only slides, by acceleration."""
     what = "clock of the IMU against motion capture"
-    return marker_clock(poses, imu.times_s, imu.seen_x[:, 3:], what=what)
+    if not hardly_turns(poses):
+        return marker_clock(poses, imu.times_s, imu.seen_x[:, 3:], what=what)
+    motion = slopes.pose_motion(poses, gravity=(0.0, 0.0, -STANDARD_GRAVITY)).motion
+    both = (imu.times_s, imu.seen_x[:, :3], motion.times_s, motion.specific_acceleration)
+    return estimate_offset(*both, what=what, bandwidth_hz=HAND_HZ, alike=True)
 
 
 def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> Offset:
@@ -375,7 +389,7 @@ def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> O
     elif poses is None:
         raise DataProblem(what, "there is no motion to compare it with", remedy="record an IMU or markers with it")
     else:
-        motion = slopes.pose_motion(poses, gravity=(0.0, 0.0, -9.80665)).motion
+        motion = slopes.pose_motion(poses, gravity=(0.0, 0.0, -STANDARD_GRAVITY)).motion
         if not np.isfinite(motion.omega_dot).all(axis=1).any():
             raise DataProblem(what, "the markers give no motion to compare it with")
         signals = (motion.times_s, wrench_features(motion), wrench.times_s, wrench.seen_x)
@@ -416,7 +430,10 @@ def _placement(
         return None
     signals = (imu.even.times_s, imu.even.seen_x[:, :3], imu.even.seen_x[:, 3:], imu.clock)
     bias, drawing = experiment.config.accelerometer_zero, experiment.config.imu_pose
-    placement = attempt(findings, "moves-along", lambda: imu_on_poses(poses, *signals, bias_std=bias))
+    if hardly_turns(poses):
+        placement = attempt(findings, "moves-along", lambda: imu_on_sliding_poses(poses, *signals))
+    else:
+        placement = attempt(findings, "moves-along", lambda: imu_on_poses(poses, *signals, bias_std=bias))
     if placement is None:
         return None
     sensor = experiment.config.markers.sensor
