@@ -186,6 +186,22 @@ def test_what_either_did_not_see_is_not_known_and_the_rest_is() -> None:
     assert rms(errors(s, c.t)[2][inside]) < 2 * rms(errors(right, c.t)[2][100:-100])
 
 
+def test_constants_that_a_hinge_never_shows_change_nothing_where_they_are_solved_for_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """About one axis, 27 of the 53 columns of an IMU's constants are zero; those that are not are all solved for."""
+    c = seen(seconds=12.0)
+    less, of_imu = c.smooth(), smoothing._Imu.shows
+    z = less.trajectory.states(less.path.coefficients)
+    assert less.trajectory.shows(z).sum() == 3 * 6 + 3 * 2 + 2
+    monkeypatch.setattr(smoothing._Imu, "shows", lambda imu, z: np.ones_like(of_imu(imu, z)))
+    everything = c.smooth()
+    assert everything.trajectory.shows(z).all()
+    for x, y in ((less.motion, everything.motion), (less.noise, everything.noise)):
+        np.testing.assert_allclose(x.acceleration, y.acceleration, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(less.path.constants, everything.path.constants, rtol=0, atol=1e-10)
+
+
 def test_knocks_count_little() -> None:
     (c, right), rng = usual(), np.random.default_rng(3)
     imu = c.imu.copy()

@@ -430,6 +430,7 @@ def fit_inputs(
         stops: tuple[float, float] | None,
         begun: tuple[Moved, Balance] | None = None,
         shapes: Callable[[Balance], Shaped] = lambda balance: _shapes_in_data(balance, plan.segments),
+        near: Fit | None = near,
     ) -> Fit:
         beside = None if near is None else near.prediction
         return _between_stops(replace(inputs, stops=stops), segments, plan, noise, begun, beside, shapes, tell)
@@ -445,7 +446,7 @@ def fit_inputs(
         low, high = inputs.stops or (float(seen.min()), float(seen.max()))
         closer = float(seen.min()) + dent, float(seen.max()) - dent
         for stops in ((closer[0], high), (low, closer[1]), closer):
-            other = fitted(stops, shapes=_best_shapes(plan.segments, fit))
+            other = fitted(stops, shapes=_best_shapes(plan.segments, fit), near=fit)
             there, less = along_travel(other)
             both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]
             if len(less) >= LEAST_SEEN and len(both) and rms(less) < MUCH_BETTER * rms(both):
@@ -455,14 +456,14 @@ def fit_inputs(
         stops = _inner_stops(fit)
         if stops is None:
             break
-        fit = fitted(stops, shapes=_best_shapes(plan.segments, fit))
+        fit = fitted(stops, shapes=_best_shapes(plan.segments, fit), near=fit)
     if fit.shaped is None:
         return fit
     as_given = replace(fit_balance(fit.inputs, fit.moved, fit.balance), model=inputs.model)
     shaped = _shapes_in_data(as_given, plan.segments, _values(fit.shaped))
     if _values(shaped) == _values(fit.shaped):
         return replace(fit, shaped=shaped)
-    return fitted(fit.inputs.stops, shapes=lambda _: shaped)
+    return fitted(fit.inputs.stops, shapes=lambda _: shaped, near=fit)
 
 
 def _values(shaped: Shaped) -> dict[str, float]:

@@ -523,12 +523,14 @@ def _over(x: FloatArray, seen: BoolArray, low: float, high: float, knots: int, o
 def _dahl(x: FloatArray, sign: FloatArray, width: float) -> FloatArray:
     """A force between -1 and 1 that follows a reversal over a width: dz/dx = (1 - z sgn v) / width (Dahl 1968)."""
     starts = np.flatnonzero(np.diff(sign, prepend=2.0))
-    z, force = 0.0, np.empty(len(x))
-    for a, b in zip(starts.tolist(), [*starts[1:].tolist(), len(x)], strict=True):
-        s = sign[a]
-        force[a:b] = z if s == 0 else s - (s - z) * np.exp(-np.abs(x[a:b] - x[a]) / max(width, 1e-12))
-        z = float(force[b - 1])
-    return force
+    since = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(x)))
+    # what is left of where it came from, after each reversal; at rest all of it
+    left = np.where(sign == 0, 1.0, np.exp(-np.abs(x - x[starts][since]) / max(width, 1e-12)))
+    z, before = 0.0, list[float]()
+    for s, share in zip(sign[starts].tolist(), left[np.append(starts[1:], len(x)) - 1].tolist(), strict=True):
+        before.append(z)
+        z = s - (s - z) * share
+    return sign - (sign - np.array(before)[since]) * left
 
 
 def late(fit: Fit) -> FloatArray:
