@@ -115,10 +115,17 @@ def test_markers_and_load_cell_tell_more_together(tmp_path: Path) -> None:
     assert [any("Method: joint" in line for line in notes(r.data)) for r in (apart, joint)] == [False, True]
 
 
-def test_a_table_of_angle_and_torque_is_enough(tmp_path: Path) -> None:
-    result, truth = identified(gates.write, tmp_path, 1, "joint")
+def test_a_table_of_angle_and_torque_is_enough_and_says_how_far_it_is(tmp_path: Path) -> None:
+    path, truth = gates.write(tmp_path, 1, keys="method: joint\n")
+    steps: list[tuple[str, float]] = []
+    result = run_experiment(read_experiment(path), lambda step, done: steps.append((step, done)))
     assert result.passed
     assert len(halves(result, truth)) == 5
+    shares = [done for _, done in steps]
+    assert shares == sorted(shares)
+    inside = [done for step, done in steps if "motion" in step or "beside" in step]
+    assert len(set(inside)) > 3  # it does not stand still where most of the time goes
+    assert max(inside) - min(inside) > 0.1
 
 
 def test_a_wheelbarrow_on_a_floor_that_slopes(tmp_path: Path) -> None:

@@ -62,11 +62,12 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     names = reading.names_in_results(model)
     names += [p.name for p in SensorBias().parameters] if len(model.mechanism.rows) > 1 else []
     reading.check_reference_names(experiment, names, model.mechanism.rows)  # before anything is computed
-    prepared = prepare_experiment(experiment, portion(tell, 0.0, 0.6))
-    fit = fit_prepared(experiment, prepared, portion(tell, 0.6, 0.7))
+    begins = 0.4 if config.method == "joint" else 0.7
+    prepared = prepare_experiment(experiment, portion(tell, 0.0, begins - 0.1))
+    fit = fit_prepared(experiment, prepared, portion(tell, begins - 0.1, begins))
     out = Compensation()
     if config.compensate:
-        tell("taking lag and compliance out of the wrench", 0.7)
+        tell("taking lag and compliance out of the wrench", begins)
         for _ in range(COMPENSATED):
             out = compensation(fit, out)
             fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs), begun=None))
@@ -74,9 +75,8 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured) for x in others]
     besides = [Variation("compensation", inputs) for inputs in unsure]
     if config.method == "joint":
-        tell("estimating motion and parameters together", 0.7)
         with experiment.at("method", "method: balance needs less", DataProblem):
-            fit = joint(fit, besides)
+            fit = joint(fit, besides, portion(tell, begins, 0.7))
     else:
         fit = with_estimated(fit, besides)
     signals = config.recordings.signals

@@ -185,10 +185,11 @@ class Trajectory:
         *,
         until: Callable[[FloatArray], bool] = lambda _: False,
         for_constants: bool = False,
+        each: Callable[[int], None] = lambda _: None,
     ) -> Path:
         """The motion, from a start or none; until: constants with which it is given up, to be begun anew.
 
-        for_constants: it is enough that these have settled.
+        for_constants: it is enough that these have settled. each: called as each round begins, counted from 0.
         """
         n, measured = self.q.shape[1], self.measured
         unit, seen = np.random.default_rng(0).normal(size=measured.shape), np.isfinite(measured)
@@ -199,7 +200,8 @@ class Trajectory:
         path = self._begin(start, least, seen) if begin is None else begin
         c, p, sigma, counts = path.coefficients, path.constants, path.sigma, path.counts
         known, left = seen.all(axis=1), measured - self.shown(self.states(c), p)
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
+            each(number)
             drawn = unit * sigma
             sides = np.stack([np.where(seen, left, 0.0), drawn], axis=2)
             normal = self._normal(c, p, sides, counts / sigma, sigma[:n])

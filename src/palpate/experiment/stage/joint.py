@@ -44,6 +44,7 @@ from palpate.model import Model
 from palpate.motion.trajectory import Instrument, Path, States, Trajectory
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, symmetric_inverse, triangular
 from palpate.physics.motion import Motion
+from palpate.progress import Tell, portion, silent
 
 STEPS = (1e-6, 1e-5, 1e-4)
 """Of positions, speeds and accelerations (rad or m, per s, per s2), over which the balance is differenced."""
@@ -175,18 +176,20 @@ def _rows(balance: Balance) -> FloatArray:
     return balance.rows((float(t[0]), float(t[-1]) + 0.5 / rate_hz(t)))
 
 
-def joint(fit: Fit, besides: Sequence[Variation] = ()) -> Fit:
+def joint(fit: Fit, besides: Sequence[Variation] = (), tell: Tell = silent) -> Fit:
     """The fit with a solution by everything together, started from its own.
 
     besides: whatever else was estimated along with the parameters.
     """
-    together = _joint(fit, besides)
+    together = _joint(fit, besides, portion(tell, 0.0, 0.6))
     found = _links_off(together)
     if np.abs(found).max(initial=0.0) > FAR:  # what they do is not linear: once more where they were found
         inputs = fit.inputs.with_model(_with_linkage(fit.inputs.model, together.inputs.mechanism.linkage))
         balance, (_, solution) = whole_balance(inputs, fit.moved, fit.balance), fit.again(inputs)
         besides = [replace(v, inputs=v.inputs.with_model(inputs.model)) for v in besides]
-        together = _joint(replace(fit, inputs=inputs, balance=balance, solution=solution), besides, found)
+        together = _joint(
+            replace(fit, inputs=inputs, balance=balance, solution=solution), besides, portion(tell, 0.6, 1.0), found
+        )
     inputs, near = together.inputs, fit.prediction
     balance = whole_balance(inputs, fit.moved, fit.balance)
     prediction = predict(inputs, fit.moved, balance, together.p, near.segments, near)
@@ -202,8 +205,9 @@ def _with_linkage(model: Model, linkage: object) -> Model:
     return replace(model, mechanism=model.mechanism.with_options(linkage=linkage))
 
 
-def _joint(fit: Fit, besides: Sequence[Variation], found: FloatArray | None = None) -> Fit:
+def _joint(fit: Fit, besides: Sequence[Variation], tell: Tell, found: FloatArray | None = None) -> Fit:
     """By linear effects of all that stands beside the parameters. found: links are longer by that already (`off`)."""
+    tell("varying what stands beside the parameters", 0.0)
     inputs, untried = fit.inputs, dict[str, str]()
     links = _links(inputs, untried)
     variations = (*(v for v in estimated(inputs) if v.name != "motion"), *held_shapes(fit), *besides, *links)
@@ -218,13 +222,20 @@ def _joint(fit: Fit, besides: Sequence[Variation], found: FloatArray | None = No
     else:
         instruments: tuple[Instrument, ...] = (*smoothed.trajectory.instruments, cells)
         trajectory, begin = replace(smoothed.trajectory, instruments=instruments), _begin(smoothed.path, cells, fit)
-    path = trajectory.solve(begin, for_constants=True)
+
+    def say(number: int) -> None:
+        """How many rounds it takes is not known: each takes a quarter of what is left."""
+        tell(f"estimating motion and parameters together, round {number + 1}", 0.1 + 0.4 * (1 - 0.75**number))
+
+    path = trajectory.solve(begin, for_constants=True, each=say)
+    tell("eliminating the motion", 0.5)
     _, shapes, off = cells.split(path.constants[-len(cells.start) :])
     beside = _beside(trajectory, path, cells)
     model = _on_links(cells.model(shapes), [v for v, _ in variations], off, untried)
     train = _compressed(model, beside, cells.measured, inputs.rate_hz)
     inputs = inputs.with_model(train.model)
     solution = solve_with(inputs, train, start=fit.solution.theta)
+    tell("comparing with the balance", 0.8)
     noise, apart = path.sigma[-len(cells.noise) :], with_estimated(fit, links).solution
     stds = {e.name: (solution[e.name].value - e.value) / max(e.noise, 1e-300) for e in apart.estimates if e.ci95}
     excess = float(np.sqrt(np.mean(np.diag(solution.uncertainty.noise))))
