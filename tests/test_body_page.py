@@ -25,7 +25,7 @@ from palpate.physics.arrays import FloatArray, runs
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
-from palpate.report.identification import parameters_in_words, report_sections, write_report
+from palpate.report.identification import SECTIONS, parameters_in_words, report_sections, write_report
 from palpate.report.model_plots import damping, dry_force, medians
 from palpate.report.page import Table, Words
 from palpate.report.tables import PARTS, half_width, notes, shape_table
@@ -529,9 +529,9 @@ def test_a_valley_is_in_sight_however_narrow(at, half):
     x = np.unique(np.concatenate([np.linspace(0.02, 1.6, 12), np.clip(at + half * np.linspace(-3, 3, 13), 0.02, 1.6)]))
     profile = profile_of("b_s.above", x, ((x - at) / half) ** 2, at, (at - half, at + half))
     view = replace(barrow_view(), profiles=(profile,))
-    low, high = np.radians(
-        figures_of(body_sections(door_data(view.model), view))["Profiles of the shapes"].layout["xaxis"]["range"]
-    )
+    shapes = {"shapes": SECTIONS["shapes"]}  # of all sections the one that shows it
+    sections = report_sections(SimpleNamespace(data=door_data(view.model), view=view), shapes)
+    low, high = np.radians(figures_of(sections)["Profiles of the shapes"].layout["xaxis"]["range"])
     assert max(0.02, at - half) + 1e-9 >= low >= 0.02 - 1e-9
     assert min(1.6, at + half) - 1e-9 <= high <= 1.6 + 1e-9
     assert high - low < 20 * half

@@ -102,7 +102,7 @@ def test_a_hand_pulls_it_along_its_rail() -> None:
 
 def test_a_robot_renders_it_and_the_loop_has_limits() -> None:
     model = with_stops(drawer(), 0.0, 0.4)
-    done = trial(model, setup=Setup(seconds=4.0))
+    done = trial(model, setup=Setup(seconds=3.0))
     assert done.comparison.passed
     assert done.line.mass == pytest.approx(8.0)
     assert done.line.handle == pytest.approx(0.9)
