@@ -12,6 +12,7 @@ from scipy.signal import lfilter
 
 from palpate.errors import DataProblem
 from palpate.motion.clock import DRIFT_OF_CRYSTALS_PPM, clock_map
+from palpate.motion.derivatives import design_lowpass
 from palpate.motion.offset import estimate_offset
 
 
@@ -137,3 +138,21 @@ def test_an_hour_of_many_channels_needs_little_memory() -> None:
     tracemalloc.stop()
     assert found.value_s == pytest.approx(-2.0, abs=1e-3)
     assert peak < 20 * x.nbytes  # it was 50 times
+
+
+def test_of_a_short_recording_the_offset_is_as_far_off_as_stated() -> None:
+    """14 s of seven signals that explain six others: the pieces that are compared shape the coefficients themselves."""
+    t = np.arange(1400) / 100
+    slow = design_lowpass(100.0, 2.0)
+    half, off = len(slow.taps) // 2, []
+    for seed in range(30):
+        rng = np.random.default_rng([seed, 7])
+        x, noise = (
+            np.apply_along_axis(np.convolve, 0, rng.normal(size=(len(t) + 2 * half, k)), slow.taps, "valid")
+            for k in (7, 6)
+        )
+        y = x @ rng.normal(size=(7, 6)) + 0.3 * noise  # residuals as slow as the motion
+        found = estimate_offset(t, x, t, y)
+        off.append(found.value_s / found.std_s)
+    # Student's distribution of 6 degrees of freedom has a standard deviation of 1.2; a sandwich leaves 1.4
+    assert 0.7 < np.sqrt(np.mean(np.square(off))) < 1.3

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor, steady
 from palpate.motion.derivatives import design_lowpass
-from palpate.physics.arrays import BoolArray, FloatArray, least_squares, peaks, rate_hz, symmetric_inverse
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, peaks, rate_hz
 from palpate.physics.motion import Poses, log_rotation
 from palpate.physics.spline import Spline, spline
 
@@ -335,12 +335,11 @@ def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float]
 
 
 def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float, float, int]:
-    """Fit offset + drift by Gauss-Newton; covariance: the sandwich H^-1 (sum of s s') H^-1 over pieces (White 1980).
+    """Fit offset + drift by Gauss-Newton; standard deviations by leaving out one piece of time after the other.
 
     -> response time at which the offset is known best; the offset there (s) and its standard deviation, infinite where
-    there is no such line; drift (ppm) and its standard deviation; degrees of freedom. s is a piece's gradient of the
-    weighted sum of squares, H the curvature of the whole. A count of independent residuals, as for a mean, would give
-    three times too much: slow residuals are few but say little about a lag.
+    there is no such line; drift (ppm) and its standard deviation; degrees of freedom. A count of independent residuals,
+    as for a mean, would give three times too much: slow residuals are few but say little about a lag.
     """
     value, drift, at = offset_s, 0.0, float(pair.times_s.mean())
     time, gradient, curvature = _gradient(pair, value, drift, at)
@@ -357,13 +356,43 @@ def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float,
         time, gradient, curvature = _gradient(pair, value, drift, at)
         if np.abs(step * [1, length][:unknowns]).max() < 1e-6:
             break
-    piece, pieces = pieces_of(time)
-    s = sums_of_pieces(gradient[:, :unknowns], piece, pieces)
-    pieces = int(np.count_nonzero(np.bincount(piece)))  # some may lie in gaps
-    inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
-    std = np.sqrt(np.diag(inverse @ (s.T @ s) @ inverse) * (pieces / (pieces - unknowns)))
+    std, pieces = _left_out(pair, value, drift, at, unknowns)
     ppm = (1e6 * drift, 1e6 * float(std[1])) if unknowns == 2 else (float("nan"), float("nan"))
     return at, value, float(std[0]), *ppm, pieces - unknowns
+
+
+def _left_out(pair: _Pair, value_s: float, drift: float, at_s: float, unknowns: int) -> tuple[FloatArray, int]:
+    """Standard deviations of offset (s) and drift by the jackknife over pieces of time (Efron 1982, ch. 3), and how
+    many there are: each is left out in turn, and all coefficients fitted anew.
+
+    Few pieces shape the coefficients that explain them: by a sandwich of their residuals (White 1980), offsets of 20 s
+    of a handle were 1.5 times as far off as stated.
+    """
+    time, at, y = pair.usable(pair.times_s - value_s - drift * (pair.times_s - at_s))
+    x, slope = pair.predict(at, 0), -pair.predict(at, 1)
+    mean, scale = x.mean(axis=0), np.maximum(np.linalg.norm(x - x.mean(axis=0), axis=0), 1e-300)
+    X = np.column_stack([(x - mean) / scale, np.full(len(x), len(x) ** -0.5)])
+    coefficients = least_squares(X.T @ X, X.T @ y, rcond=1e-12)
+    left, shift = y - X @ coefficients, slope / scale @ coefficients[:-1]
+    weight = 1 / np.maximum((left**2).mean(axis=0), 1e-300)
+    v = np.stack([left, shift, (time - at_s)[:, None] * shift][: 1 + unknowns], axis=2)
+    piece, _ = pieces_of(time)
+    starts = np.flatnonzero(np.diff(piece, prepend=-1)).tolist()  # some may lie in gaps
+    parts = [(X[a:b], v[a:b]) for a, b in zip(starts, [*starts[1:], len(X)], strict=True)]
+    # products of columns, of these with residuals and moves, and of the latter: each piece's, and all but its own
+    products = (
+        np.array([u.T @ u for u, _ in parts]),
+        np.array([np.einsum("np,nqk->qpk", u, w) for u, w in parts]),
+        np.array([np.einsum("nqk,nql,q->kl", w, w, weight) for _, w in parts]),
+    )
+    normal, across, inner = (each.sum(axis=0) - each for each in products)
+    moves: list[FloatArray] = []
+    for N, C, M in zip(normal, across, inner, strict=True):
+        explained = [c.T @ least_squares(N, c, rcond=1e-12) for c in C]
+        A = M - np.einsum("qkl,q->kl", np.array(explained), weight)
+        moves.append(least_squares(A[1:, 1:], A[1:, 0]))
+    count = len(parts)
+    return np.sqrt((count - 1) * np.var(moves, axis=0)), count
 
 
 def pieces_of(t: FloatArray) -> tuple[NDArray[np.int64], int]:

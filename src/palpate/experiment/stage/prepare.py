@@ -623,7 +623,8 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         if std < SHARP_DRIFT_PPM and abs(drift) > max(FASTEST_DRIFT_PPM, 4 * std):
             by = f"{drift:.1f} +- {std:.1f} ppm"
             drifts = [Finding("drift", f"the clocks of load cell and IMU drift by {by}; that is taken into account")]
-        clock = ClockMap(offset.value_s, offset.std_s, drift if drifts else 0.0, 0.0, offset.at_s, False)
+        drift = drift if drifts else 0.0
+        clock = ClockMap(offset.value_s, offset.std_s, drift, 0.0, offset.at_s, False, offset.freedom)
     else:
         pairs = (("wrench", wrench), ("imu", imu))
         at, there = (recordings.time_of_sample(experiment, key, i.even) for key, i in pairs)
