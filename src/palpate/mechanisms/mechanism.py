@@ -275,14 +275,16 @@ class Mechanism(ABC):
         state = list(states.T)
         k = self.body_motion(state, list(accelerations.T), ARRAYS)
         rows, origin = self.place(state, ARRAYS)
-        one = np.ones(len(times_s))
-        R = np.array([[x * one for x in row] for row in rows]).transpose(2, 0, 1)
-        a, omega, omega_dot, v, r = (
-            np.stack([x * one for x in triple], axis=1)
-            for triple in (k.specific_acceleration, k.omega, k.omega_dot, self.velocity(state, ARRAYS), origin)
-        )
+        R = np.empty((3, 3, len(times_s)))
+        for i, j in np.ndindex(3, 3):
+            R[i, j] = rows[i][j]
+        vectors = np.empty((5, 3, len(times_s)))  # component by component, as `Motion` keeps them
+        parts = (k.specific_acceleration, k.omega, k.omega_dot, self.velocity(state, ARRAYS), origin)
+        for vector, triple in zip(vectors, parts, strict=True):
+            vector[0], vector[1], vector[2] = triple
+        a, omega, omega_dot, v, r = (vector.T for vector in vectors)
         positions = states[:, : states.shape[1] - len(self.accelerations)]
-        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, r), v, positions)
+        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R.transpose(2, 0, 1), r), v, positions)
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`."""

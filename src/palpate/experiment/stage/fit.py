@@ -366,16 +366,19 @@ class Fit:
 
     def with_inputs(self, inputs: Inputs) -> tuple[Moved, Balance]:
         """Motion and balance of other inputs; the motion is computed anew only where they change it."""
+        other = self.balance if self._same_wrench(inputs) else None
         if self._same_motion(inputs):
-            return self.moved, whole_balance(inputs, self.moved, self.balance if self._same_wrench(inputs) else None)
+            return self.moved, whole_balance(inputs, self.moved, other)
         resting = self.moved.resting if inputs.q.shape == self.inputs.q.shape else None
         moved = move(inputs, resting=resting)
-        return moved, whole_balance(inputs, moved)
+        return moved, whole_balance(inputs, moved, other)
 
     def _same_wrench(self, inputs: Inputs) -> bool:
-        """Whether sensors show the same of the same motion."""
-        names = ("sensors", "measured", "add", "zero", "static", "at_contact", "zero_error")
-        return all(getattr(inputs, name) is getattr(self.inputs, name) for name in names)
+        """Whether sensors show the same, and zeros that follow from where it rests are the same."""
+        ours, names = self.inputs, ("sensors", "measured", "add", "zero", "static", "at_contact", "zero_error", "q")
+        mechanism = inputs.mechanism.with_options(linkage=ours.mechanism.linkage)
+        same = mechanism == ours.mechanism and np.array_equal(inputs.up, ours.up)
+        return same and all(getattr(inputs, name) is getattr(ours, name) for name in names)
 
     def _same_motion(self, inputs: Inputs) -> bool:
         ours = self.inputs

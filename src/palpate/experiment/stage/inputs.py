@@ -27,7 +27,7 @@ from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_mot
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
 from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
-from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, runs, segment_mask
+from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.maps import Factor
@@ -597,10 +597,11 @@ def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) ->
 
 def rests_of(resting: BoolArray) -> BoolArray:
     """(samples,): where it rests for longer than it takes to turn round."""
-    rests = resting.copy()
-    for a, b in runs(resting):
-        rests[a:b] = b - a > TURN
-    return rests
+    starts, stops = np.flatnonzero(np.diff(resting, prepend=False, append=False)).reshape(-1, 2).T
+    long = stops - starts > TURN
+    change = np.zeros(len(resting) + 1, dtype=np.int8)
+    change[starts[long]], change[stops[long]] = 1, -1
+    return np.cumsum(change[:-1], dtype=np.int8) > 0
 
 
 def low_passed_friction(inputs: Inputs, balance: Balance, rests: BoolArray | None = None) -> Balance:
