@@ -343,10 +343,11 @@ def half(result: Result, name: str) -> float:
 
 
 def test_a_door_of_other_make_is_known_far_better_with_its_imu(tmp_path: Path) -> None:
+    links = "uncertain: {links: 0.01 mm}\n"  # they are as stated: what instruments tell is compared
     drawing = f"imu_pose: {{{{rotation: {TURN.tolist()}, translation: {{}}}}}}\n"
-    fused, truth = door_with_imu(tmp_path / "fused", 3, drawing.format([0.28, -0.02, 0.01]))
+    fused, truth = door_with_imu(tmp_path / "fused", 3, links + drawing.format([0.28, -0.02, 0.01]))
     right = drawing.format([0.03, -0.02, 0.01])
-    plain, _ = door_with_imu(tmp_path / "plain", 3, f"derivatives: {{method: local}}\n{right}")
+    plain, _ = door_with_imu(tmp_path / "plain", 3, f"{links}derivatives: {{method: local}}\n{right}")
     said = [[f for f in r.data["findings"] if f["place"] == "imu_pose"] for r in (fused, plain)]
     assert [[f["cause"] for f in of_one] for of_one in said] == [["placement"], []]
     assert "no number follows imu_pose" in said[0][0]["evidence"]
