@@ -46,10 +46,9 @@ COMPENSATED = 3
 """How often lag and compliance are estimated: each time from a fit with less of them."""
 HANDLES_FIRST = 0.7
 """Share of the time before the fit that goes into the handles, where they are identified first."""
-REPLAYED_S = 160.0
-"""Of an object with stops: windows spread over a longer recording say as much as all of them."""
-REPLAY_STEP_S = 2e-3
-"""Half of it changes a door's angle by 0.02 deg, unless the door bounces on a stop; markers tell it no better."""
+REPLAYED_S, REPLAY_STEP_S = 100.0, 1e-3
+"""Of an object with stops: windows spread over a longer recording say as much as all of them; in steps of 2 ms those
+that bounce on a stop erred twice as much."""
 
 
 def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
