@@ -123,7 +123,7 @@ def _oracle(fit: Fit, truth: dict[str, Any], segments: Segments) -> Fit:
 def _rows(inputs: Inputs, window_s: float) -> FloatArray:
     """(samples, 1, parameters + 1), differentiated with this window; NaN where not known."""
     balance = whole_balance(inputs, move(inputs, window_s))
-    rows = balance.rows((float(balance.times_s[0]), float(balance.times_s[-1]) + 1e-9))
+    rows = balance.rows((float(balance.times_s[0]), float(balance.times_s[-1]) + 5e-3))
     assert balance.used is not None
     rows[~balance.used] = np.nan
     return rows

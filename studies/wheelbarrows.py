@@ -160,7 +160,7 @@ def _with_window(fit: Fit, samples: int) -> Fit:
     """The same samples, differentiated with another window."""
     balance = whole_balance(fit.inputs, move(fit.inputs, samples / fit.inputs.rate_hz, fit.moved.resting))
     assert balance.used is not None
-    rows = balance.rows((float(balance.times_s[0]), float(balance.times_s[-1]) + 1e-9))
+    rows = balance.rows((float(balance.times_s[0]), float(balance.times_s[-1]) + 5e-3))
     rows[~balance.used] = np.nan
     used = fit.prediction.used & balance.used
     return replace(fit, prediction=replace(fit.prediction, rows=rows, used=used))

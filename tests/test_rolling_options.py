@@ -83,7 +83,7 @@ def _again(fit: Fit, inputs: Inputs) -> Fit:
     """The same fit with other elements."""
     train, solution = fit.again(inputs)
     whole = whole_balance(inputs, fit.moved)
-    rows = whole.rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9))
+    rows = whole.rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 0.5 / inputs.rate_hz))
     seen = replace(fit.prediction, rows=rows, used=fit.prediction.used & np.isfinite(rows).all(axis=(1, 2)))
     return replace(fit, inputs=inputs, train=train, balance=whole, solution=solution, prediction=seen)
 

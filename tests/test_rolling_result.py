@@ -347,7 +347,7 @@ def test_an_estimated_zero_is_told_for_each_sensor(experiment: Experiment[Any], 
     inputs = fit.inputs.with_zero("estimated")
     train, solution = fit.again(inputs)
     whole = whole_balance(inputs, fit.moved)
-    rows = whole.rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9))
+    rows = whole.rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 0.5 / inputs.rate_hz))
     seen = replace(fit.prediction, rows=rows, used=fit.prediction.used & np.isfinite(rows).all(axis=(1, 2)))
     other = replace(fit, inputs=inputs, train=train, solution=solution, balance=whole, prediction=seen)
     found = _built(experiment, prepared, other).data["zero"]

@@ -482,7 +482,7 @@ def _with(fit: Fit, inputs: Inputs, balance: Balance | None = None) -> Fit:
     """The same fit of other inputs."""
     whole = whole_balance(inputs, fit.moved) if balance is None else balance
     train = replace(compressed(inputs, fit.moved, fit.plan.segments, whole), weights=fit.train.weights)
-    everything = (float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9)
+    everything = (float(inputs.times_s[0]), float(inputs.times_s[-1]) + 0.5 / inputs.rate_hz)
     rows = fit.prediction.rows.copy()  # with the windows that were chosen
     rows[:, :, -1] = whole.rows(everything)[:, :, -1]
     prediction = replace(fit.prediction, rows=rows, used=fit.prediction.used & np.isfinite(rows).all(axis=(1, 2)))
