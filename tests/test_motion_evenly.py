@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion import clock
 from palpate.motion.clock import Even, evenly_sampled, every_second
-from palpate.physics.arrays import segment_mask, segment_span
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -230,22 +228,3 @@ def test_stamps_near_a_line_miss_nothing_as_the_search_for_gaps_says(monkeypatch
     np.testing.assert_array_equal(quick.rows, searched.rows)
     assert (quick.lost, quick.jitter_s) == (searched.lost, pytest.approx(searched.jitter_s))
     np.testing.assert_allclose(quick.times_s, searched.times_s, rtol=1e-13)
-
-
-@pytest.mark.parametrize("rate_hz", [50.0, 100.0, 240.0, 1000.0])
-def test_a_border_on_a_sample_does_not_depend_on_rounding(rate_hz: float) -> None:
-    """Half-open: a sample on the beginning belongs to a segment, one on its end to the next."""
-    count = int(40 * rate_hz)
-    exact = 3.7 + np.arange(count) / rate_hz
-    rng = np.random.default_rng(0)
-    summed = 3.7 + np.cumsum(np.full(count, 1 / rate_hz)) - 1 / rate_hz
-    clocks = [exact, summed, exact + rng.uniform(-0.05, 0.05, count) / rate_hz, exact * (1 + 1e-9)]
-    borders = [3.7 + k / rate_hz for k in (0, 7, int(10.1 * rate_hz), int(39 * rate_hz))]
-    for times in clocks:
-        spans = [segment_span(times, (a, b)) for a, b in pairwise(borders)]
-        assert spans == [(0, 7), (7, int(10.1 * rate_hz)), (int(10.1 * rate_hz), int(39 * rate_hz))]
-        masks = [segment_mask(times, [pair]) for pair in pairwise(borders)]
-        assert (np.sum(masks, axis=0) <= 1).all()
-        assert [int(m.sum()) for m in masks] == [b - a for a, b in spans]
-    middle = (exact[3] + 0.5 / rate_hz, exact[9] + 0.5 / rate_hz)  # a border between samples is where it is
-    assert segment_span(exact, middle) == (4, 10)

@@ -21,7 +21,7 @@ from palpate.elements import Element
 from palpate.errors import DataProblem, PalpateError
 from palpate.model import Model
 from palpate.motion.derivatives import Lowpass
-from palpate.physics.arrays import BoolArray, FloatArray, segment_span, triangular
+from palpate.physics.arrays import BoolArray, FloatArray, triangular
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.motion import Kinematics, Motion
 
@@ -126,7 +126,7 @@ class Balance:
 
     def indices(self, segment: Segment) -> tuple[int, int]:
         """The samples of a segment; refuses one that leaves the recording."""
-        start, stop = segment_span(self.times_s, segment)
+        start, stop = (int(i) for i in np.searchsorted(self.times_s, segment))
         first, last = self.times_s[0], self.times_s[-1]
         step = (last - first) / max(len(self.times_s) - 1, 1)
         if segment[0] < first - step or segment[1] > last + 2 * step or stop <= start:

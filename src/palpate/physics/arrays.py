@@ -117,25 +117,11 @@ def runs(mask: BoolArray) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
-BORDER = 0.1
-"""Of a sample: what is nearer to a border lies on it, for times come from sums and from lines through time stamps."""
-
-
-def segment_span(times_s: FloatArray, segment: tuple[float, float]) -> tuple[int, int]:
-    """[start, stop) of the samples inside a segment, s, at increasing times.
-
-    Half-open: a sample on its beginning belongs to it, one on its end to what follows.
-    """
-    step = float(np.median(np.diff(times_s[:65]))) if len(times_s) > 1 else 0.0
-    start, stop = np.searchsorted(times_s, np.asarray(segment, dtype=float) - BORDER * step).tolist()
-    return start, stop
-
-
 def segment_mask(times_s: FloatArray, segments: Iterable[tuple[float, float]]) -> BoolArray:
-    """(samples,): inside one of the segments (`segment_span`)."""
+    """(samples,): inside one of the segments, s, half-open."""
     inside = np.zeros(len(times_s), dtype=bool)
-    for segment in segments:
-        inside[slice(*segment_span(times_s, segment))] = True
+    for start, stop in segments:
+        inside |= (times_s >= start) & (times_s < stop)
     return inside
 
 

@@ -380,7 +380,7 @@ SegmentList = Annotated[SamplesPart | list[tuple[float, float]], BeforeValidator
 
 class SegmentsPart(Part):
     """Which times are used for what: seconds on the markers' or the table's clock, else on the load cell's; from
-    (included) to (excluded); a sample nearer to a border than a tenth of a step lies on it.
+    (included) to (excluded).
     """
 
     static: SegmentList | None = optional(
