@@ -57,14 +57,20 @@ def test_an_object_that_became_heavier_is_noticed(saved: Path, door_folder: Path
     assert any("I by" in w for w in found.data["warnings"])
 
 
-def test_a_damper_that_grew_by_a_sixth_is_noticed_although_the_error_is_small(saved: Path, door_folder: Path) -> None:
+@pytest.mark.parametrize(("times", "refuted"), [(1.15, False), (1.2, True)])
+def test_a_damper_that_grew_is_noticed_although_the_error_is_small(
+    times: float, refuted: bool, saved: Path, door_folder: Path
+) -> None:
+    """Links that are known to 2 mm leave a damper's value open to 3 %: a sixth more is noticed, a fifth refutes."""
     path = saved / "model.json"
     model = Model.load(path)
-    grown = {n: 1.15 * v if n == "b_l" else v for n, v in model.values.items()}
+    grown = {n: times * v if n == "b_l" else v for n, v in model.values.items()}
     found = validate(replace(model, values=grown), read_experiment(door_folder / "body.yaml"), path=path)
     assert found.data["rms"]["n_z"]["times_refit"] < 2
-    assert not found.passed
-    assert "these data exclude numbers of the model" in found.data["verdict"]["reasons"][0]
+    assert any("b_l by" in w for w in found.data["warnings"])
+    assert found.passed is not refuted
+    if refuted:
+        assert "these data exclude numbers of the model" in found.data["verdict"]["reasons"][0]
 
 
 def test_another_door_is_not_this_one(saved: Path, tmp_path: Path) -> None:

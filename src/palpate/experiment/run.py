@@ -39,7 +39,7 @@ from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
-from palpate.progress import Tell, portion, silent
+from palpate.progress import Tell, onward, portion, silent
 from palpate.runtime.replay import Replay, replay, with_stops
 
 COMPENSATED = 3
@@ -117,7 +117,7 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
         plan = Plan(train if two_step else (*slow, *train), slow if two_step else None, config.robust)
     free_ends = inputs.main is not None and config.stops is None and not inputs.filtering.published
     doubts = "; ".join(f.sentence for f in prepared.findings if f.fatal)
-    before = f"before that: {doubts}" if doubts else ""
+    before, tell = f"before that: {doubts}" if doubts else "", onward(tell)  # between other stops it begins anew
     with experiment.at("segments", before, DataProblem), experiment.at("procedure", before, ProcedureProblem):
         noise, begun = prepared.noise, prepared.begun
         fit = fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=free_ends, tell=tell)
