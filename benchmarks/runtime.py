@@ -15,11 +15,12 @@ import numpy as np
 from benchmarks.timing import LEAST_S, cpu_s
 from palpate.elements import Foot
 from palpate.export import export_model
-from palpate.export.c import c_source, compile_c, find_compiler
+from palpate.export.c import c_source
 from palpate.mechanisms import Rolling
 from palpate.model import Model, load_object
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.runtime import Stepper
+from palpate.runtime.native import compile_c, find_compiler
 from palpate.runtime.replay import with_stops
 
 DT, STEPS, C_STEPS = 1e-3, 500, 20_000

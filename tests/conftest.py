@@ -214,7 +214,7 @@ SLOW = (
 """What takes a large part of a run and depends on its arguments alone: many tests read the same recording."""
 
 MATLAB = "scipy.io.matlab._mio5"
-STEPS = ("runtime.stepper.one_freedom", "runtime.stepper.many_freedoms", "runtime.side_by_side._many_freedoms")
+STEPS = ("runtime.stepper.step_terms",)
 """Steps that are derived from a model's equations and compiled: functions, so each process keeps its own."""
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from palpate.export.c import CSource, c_source, compile_c
+from palpate.export.c import CSource, c_source
 from palpate.model import Model
+from palpate.runtime.native import compile_c
 from tests.conftest import needs_program
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")

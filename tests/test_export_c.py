@@ -15,13 +15,14 @@ import pytest
 from palpate.elements import Coulomb, EndStop, Foot, FootFriction, ScalarInertia, Stribeck, Viscous
 from palpate.errors import PalpateError
 from palpate.experiment.stage.result import DRIVEN_BY
-from palpate.export.c import _C, c_source
+from palpate.export.c import c_source
 from palpate.export.common import template
 from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.runtime import Stepper, StepStatus
+from palpate.runtime.native import _C
 from palpate.runtime.pairing import wrench_words
 from tests.conftest import needs, needs_program
 from tests.exported_models import export_c, export_fmu
@@ -459,7 +460,7 @@ def test_no_name_of_an_element_meets_a_macro(folder: Path) -> None:
 
 def test_a_model_that_does_not_compile_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_program("cc")
-    monkeypatch.setattr("palpate.export.c._C", {**_C, "*": "{0} times {1}"})
+    monkeypatch.setattr("palpate.runtime.native._C", {**_C, "*": "{0} times {1}"})
     for export, out in ((export_c, tmp_path / "c"), (export_fmu, tmp_path / "door.fmu")):
         with pytest.raises(PalpateError, match="refuses the generated C"):
             export(closing_door(), out)

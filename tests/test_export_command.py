@@ -72,7 +72,7 @@ def test_every_export_of_a_bare_door_says_that_it_has_no_stops(
     to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr("palpate.export.c.shutil.which", lambda _: None)
+    monkeypatch.setattr("palpate.runtime.native.shutil.which", lambda _: None)
     for of, words in DRIVEN_BY.items():
         done = export_model(replace(shipped("door"), about={"model_of": words}), to, tmp_path / of)
         assert any("no end stop" in line for line in done.left_out)
@@ -88,7 +88,7 @@ def test_every_export_of_a_bare_door_says_that_it_has_no_stops(
 def test_every_exporter_writes_every_object_or_says_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of formats and objects; compiling is another test's."""
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr("palpate.export.c.shutil.which", lambda _: None)
+    monkeypatch.setattr("palpate.runtime.native.shutil.which", lambda _: None)
     refused: list[tuple[str, str]] = []
     for to in EXPORTERS:
         for name in SHIPPED:

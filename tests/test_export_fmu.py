@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from palpate.export.c import compile_c
 from palpate.runtime import Stepper, StepStatus
+from palpate.runtime.native import compile_c
 from tests.conftest import needs_program
 from tests.exported_models import export_fmu
 from tests.generated import STRICT
@@ -259,7 +259,7 @@ def test_without_a_compiler_the_fmu_has_its_sources_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr("palpate.export.c.shutil.which", lambda _: None)
+    monkeypatch.setattr("palpate.runtime.native.shutil.which", lambda _: None)
     done = export_fmu(closing_door(), tmp_path / "door.fmu")
     assert "no C compiler here" in done.notes[0]
     with zipfile.ZipFile(done.files[0]) as archive:

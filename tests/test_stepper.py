@@ -857,7 +857,7 @@ def test_copies_side_by_side_go_as_each_would_alone(name: str) -> None:
         starts[:, 3:7] /= np.linalg.norm(starts[:, 3:7], axis=1, keepdims=True)
     wrench = rng.normal(size=(30, count, 6)) * np.geomspace(1e-3, 300.0, count)[:, None]
     wrench[7, 3] = 1e200
-    paths = run_side_by_side(model, dt, starts, wrench, steps)
+    paths = run_side_by_side(stepper.terms, starts, wrench, steps)
     for i, start in enumerate(starts):
         stepper.reset(start)
         out = np.empty((29 * steps, stepper.size))

@@ -1,17 +1,12 @@
 """A model as C99: the equations of its elements in straight lines, the solver from a template, parameters in a struct.
 
-The terms that become Python in `palpate.runtime` become C here, operation by operation in the same order: the two give
-the same numbers, to the last bit where the compiler does not fuse multiplications and additions.
+The step is that of `palpate.runtime.native`; here are its header, what checks and brakes around it, and its words.
 """
 
 from __future__ import annotations
 
-import math
-import os
 import re
-import shutil
 import subprocess
-import sys
 import tempfile
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -21,14 +16,13 @@ from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
-from palpate.errors import PalpateError
-from palpate.export.common import NO_LIMIT, Files, filled, object_to_export, template
+from palpate.export.common import NO_LIMIT, Files, object_to_export, template
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.runtime import stepper
-from palpate.runtime.equations import Equations, Kernels, has_quaternion, limits
+from palpate.runtime.equations import has_quaternion, limits
+from palpate.runtime.native import HEADERS, c_number, c_step, compile_c, filled, find_compiler
 from palpate.runtime.pairing import FRAME, wrench_words
-from palpate.runtime.stepper import BRAKE_S, check_step, check_wrench_limit, has_one_freedom, kept, rest
+from palpate.runtime.stepper import BRAKE_S, check_step, check_wrench_limit, has_one_freedom, kept, rest, step_terms
 
 _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -43,17 +37,6 @@ _WORDS = (
     "UNDERFLOW PLOSS TLOSS EOF BUFSIZ FILENAME_MAX FOPEN_MAX L_tmpnam SEEK_CUR SEEK_END SEEK_SET TMP_MAX stdin stdout "
     "stderr errno linux unix"
 )
-_C = {
-    **{op: f"{{0}} {op} {{1}}" for op in "+-*/"},
-    "minimum": "{0} <= {1} ? {0} : {1}",
-    "maximum": "{0} >= {1} ? {0} : {1}",
-    "abs": "fabs({0})",
-    "sign": "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : 0.0",
-    "step": "{0} > 0.0 ? 1.0 : 0.0",
-    "smaller": "{0} <= {1} ? {2} : {3}",
-    **{name: f"{name}({{0}})" for name in ("sin", "cos", "tanh", "exp", "sqrt")},
-    "atan2": "atan2({0}, {1})",
-}
 _WIDTH = 118
 _READY = "0x70616c70"
 
@@ -73,22 +56,6 @@ def c_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     for name in given:
         used.append(next(x for x in chain([name], (f"{name}_{i}" for i in count(2))) if x not in used))
     return used[len(used) - len(given) :]
-
-
-def find_compiler() -> str | None:
-    """The C compiler: what the variable CC names, else cc, gcc or clang; None if there is none."""
-    paths = (shutil.which(name) for name in (os.environ.get("CC", ""), "cc", "gcc", "clang") if name)
-    return next((path for path in paths if path is not None), None)
-
-
-def compile_c(compiler: str, sources: Sequence[Path], out: Path, *flags: str, shared: bool = False) -> None:
-    """Compile strict C99 with optimisation into a program or a shared library."""
-    linked = ["-dynamiclib" if sys.platform == "darwin" else "-shared", "-fPIC"] if shared else []
-    command = [compiler, "-std=c99", "-O2", "-ffp-contract=off", *linked, *flags, *map(str, sources), "-o", str(out)]
-    done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
-        raise PalpateError(f"the compiler {compiler} refuses the generated C: {first}")
 
 
 class Variable(NamedTuple):
@@ -135,13 +102,10 @@ def c_source(
     constant = [f"angles, widths and lengths of the elements are constants of the code ({shapes})."] if shapes else []
     left_out = (*constant, *lost, "the parameters' intervals and statuses; they are in result.json.")
     about = (*_about(given, dt, what), *(f"Left out: {line}" for line in left_out))
-    code, defines = _kernels(model, [f"p->{x.name}" for x in parameters], dt)
+    terms = step_terms(model, dt, [f"p->{x.name}" for x in parameters])
+    step, to_fill = c_step(terms, {"forward": ("s, w", terms.equations.forward())})
     bodies = [e for e in model.elements if e.parameters and e.parameters[0].map == "inertia"]
-    defines |= {"N": n, "NQ": len(state) - n, "DT": f"{name.upper()}_DT", "READY": _READY, "BODIES": len(bodies)}
-    defines |= {"KEEP": c_number(kept(dt))}
-    within = " ||\n        ".join(
-        f"!({c_number(a)} <= there[{i}] && there[{i}] <= {c_number(b)})" for i, a, b in limits(mechanism)
-    )
+    defines = {"READY": _READY, "BODIES": len(bodies), "KEEP": c_number(kept(dt))}
     fill = {
         "name": name,
         "NAME": name.upper(),
@@ -162,57 +126,19 @@ def c_source(
         "rest": ", ".join(c_number(x.value) for x in state),
         "check": _check(model, parameters),
         "possible": _possible(model),
-        "limits": f"    beyond = {within};" if within else "",
+        **to_fill,
     }
     parts = [
         comment(about),
-        '#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#include "model.h"',
+        f'{HEADERS}\n\n#include "model.h"',
         "\n".join(f"#define {key}_ {value}" for key, value in defines.items()),
-        *code,
-        template("one_freedom.c" if has_one_freedom(model) else "several_freedoms.c"),
+        step,
         template("public.c"),
     ]
     header, timing = (filled(template(file), fill) for file in ("model.h", "timing.c"))
     source = filled("\n\n".join(part.rstrip("\n") for part in parts) + "\n", fill)
     wrench = f"{wrench_words(given)}; {FRAME}"
     return CSource(name, header, source, timing, state, accelerations, parameters, wrench, about, left_out)
-
-
-def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[str], dict[str, object]]:
-    """The functions that a step evaluates, and the numbers that the template needs."""
-    e = Equations(model, parameters)
-    if has_one_freedom(model):
-        kernels, fades, has_stops = stepper.one_freedom_kernels(e)
-        low, high = model.mechanism.reach
-        defines: dict[str, object] = {
-            **{"FADES": int(fades), "TURNS": 0, "STOPS": int(has_stops)},
-            **{"LOW": f"({c_number(low)})", "HIGH": f"({c_number(high)})"},
-            **{name: getattr(stepper, name) for name in ("SLOW", "RESOLVED", "PARTS", "TOUCHES")},
-        }
-        if not has_stops:
-            del kernels["press"]
-    else:
-        kernels, fades = stepper.many_freedoms_kernels(model, e, dt)
-        stops, dry, said = len(kernels["pressed"][1]), len(e.dry()), len(kernels["system"][1])
-        defines = {
-            **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": stepper.TOUCHES, "REST": stepper.REST},
-            **{"SAID": said, "TURNS": int(e.turns)},
-            **{name: getattr(stepper, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
-        }
-        kernels = {k: v for k, v in kernels.items() if v[1]}
-    kernels["forward"] = ("s, w", e.forward())
-    return [_function(e, name, kernels) for name in kernels], defines
-
-
-def _function(e: Equations, name: str, kernels: Kernels) -> str:
-    arguments, results = kernels[name]
-    given = arguments.split(", ")
-    lines, values = e.trace.source(results, _C, "const double {0} = {1};")
-    lines = [*(f"(void){x};" for x in ("p", *given)), *lines, *(f"y[{i}] = {x};" for i, x in enumerate(values))]
-    infinite = re.compile(r"(?<![\w.])inf(?!\w)")  # Python writes inf, C INFINITY
-    body = "\n".join(f"    {infinite.sub('INFINITY', line)}" for line in lines)
-    pointers = ", ".join(f"const double *{x}" for x in given)
-    return f"static void k_{name}(const @name@_parameters *p, {pointers}, double *y)\n{{\n{body}\n}}"
 
 
 def _possible(model: Model) -> str:
@@ -267,11 +193,6 @@ def comment(lines: Sequence[str]) -> str:
 
 def _fields(variables: Sequence[Variable]) -> str:
     return "\n".join(f"    double {x.name};{f' /* {x.unit} */' if x.unit else ''}" for x in variables)
-
-
-def c_number(x: float) -> str:
-    """A number as C writes it."""
-    return repr(float(x)) if math.isfinite(x) else "INFINITY" if x > 0 else "-INFINITY"
 
 
 def export_c(model: Model, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None) -> Files:

@@ -158,11 +158,6 @@ def template(name: str) -> str:
     return (folder / name).read_text(encoding="utf-8").rstrip("\n") + "\n"
 
 
-def filled(text: str, fill: Mapping[str, str]) -> str:
-    """The text with each @word@ replaced."""
-    return re.sub(r"@(\w+)@", lambda word: fill[word[1]], text)
-
-
 def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Mass (kg), centre of mass (3, m), and the inertia about it as xx, yy, zz, xy, xz, yz (kg m2)."""
     mass, com, I = mass_properties(phi)

@@ -14,12 +14,13 @@ from io import BytesIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from palpate.export.c import CSource, Variable, c_number, c_source, comment, compile_c, find_compiler
-from palpate.export.common import NO_LIMIT, Files, filled, template
+from palpate.export.c import CSource, Variable, c_source, comment
+from palpate.export.common import NO_LIMIT, Files, template
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import parse_unit
 from palpate.runtime import StepStatus
+from palpate.runtime.native import c_number, compile_c, filled, find_compiler
 from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS
 
 _PLATFORMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}

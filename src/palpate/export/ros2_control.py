@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.export.common import Files, filled, header, object_to_export, parts_of, template, total_phi
+from palpate.export.common import Files, header, object_to_export, parts_of, template, total_phi
 from palpate.export.joints import check_exportable
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
@@ -24,6 +24,7 @@ from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import mass_properties
 from palpate.physics.motion import exp_rotation, quaternion_from_rotation, quaternion_product, wrench_transmission
 from palpate.runtime import Stepper
+from palpate.runtime.native import filled
 from palpate.runtime.pairing import model_of
 from palpate.runtime.replay import WRENCH_UNITS
 from palpate.runtime.stepper import feet_height, has_feet, moving_range, rest

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
@@ -101,6 +101,7 @@ class Trace:
 
     def __init__(self) -> None:
         self._terms: dict[tuple[Any, ...], Term] = {}
+        self._derivatives: dict[int, dict[int, Term]] = {}  # by the variable's key: that of each term asked for so far
         self.fn = Functions(**{f.name: partial(self.make, f.name) for f in fields(Functions)})
 
     def variable(self, source: str) -> Term:
@@ -153,9 +154,9 @@ class Trace:
 
     def derivative(self, of: Any, by: Term) -> Term:
         """Exact, by the chain rule; at a kink the side on which the first argument counts."""
-        known: dict[int, Term] = {}
-        for t in _ordered([self.term(of)]):
-            known[t.key] = self._rule(t, [known[a.key] for a in t.args]) if t is not by else self.term(1.0)
+        known = self._derivatives.setdefault(by.key, {by.key: self.term(1.0)})
+        for t in _ordered([self.term(of)], known):
+            known[t.key] = self._rule(t, [known[a.key] for a in t.args])
         return known[self.term(of).key]
 
     def varies(self, of: Any, by: Term) -> bool:
@@ -207,7 +208,8 @@ class Trace:
 
     def _rule(self, t: Term, d: list[Term]) -> Term:
         rule = _DERIVATIVES.get(t.op)  # there is none for constants, other variables, sign and step
-        return self.term(0.0) if rule is None else rule(t, t.args, d, self.fn)
+        same = all(x.op == "constant" and x.value == 0.0 for x in d)
+        return self.term(0.0) if rule is None or same else rule(t, t.args, d, self.fn)
 
 
 _DERIVATIVES: dict[str, Callable[[Term, tuple[Term, ...], list[Term], Functions], Term]] = {
@@ -234,13 +236,13 @@ def _negated(t: Term) -> Term | None:
     return t.args[1] if t.op == "-" and t.args[0].op == "constant" and t.args[0].value == 0.0 else None
 
 
-def _ordered(terms: Iterable[Term]) -> list[Term]:
-    """These terms and all that they need; what is needed comes first."""
+def _ordered(terms: Iterable[Term], known: Collection[int] = ()) -> list[Term]:
+    """These terms and all that they need, but for those of the known keys; what is needed comes first."""
     needed: dict[int, Term] = {}
     todo = list(terms)
     while todo:
         t = todo.pop()
-        if t.key not in needed:
+        if t.key not in needed and t.key not in known:
             needed[t.key] = t
             todo += t.args
     return [needed[key] for key in sorted(needed)]  # a term is made after its arguments

@@ -19,6 +19,7 @@ from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs
 from palpate.physics.functions import FLOATS
 from palpate.physics.units import shown
+from palpate.runtime.native import compiled
 from palpate.runtime.side_by_side import pays, run_side_by_side
 from palpate.runtime.stepper import Stepper, StepStatus, end_stops, moving_range, rest
 
@@ -157,7 +158,7 @@ def replay(
     pieces = [pieces[len(pieces) * i // most] for i in range(most)] if most < len(pieces) else pieces
     begun = [_begun(model, stepper, states[p][0], wrench[p][0], period / steps) for p in pieces]
     ways = [(p, start) for p, start in zip(pieces, begun, strict=True) if start is not None]
-    paths = _stepped(model, stepper, [(start, wrench[p]) for p, start in ways], steps, period / steps)
+    paths = _stepped(stepper, [(start, wrench[p]) for p, start in ways], steps)
     windows: list[Window] = []
     for (piece, _), path in zip(ways, paths, strict=True):
         if not np.isfinite(path).all():
@@ -274,22 +275,26 @@ def _begun(model: Model, stepper: Stepper, measured: FloatArray, wrench: FloatAr
     return stepper.state
 
 
-def _stepped(
-    model: Model, stepper: Stepper, begun: Sequence[tuple[FloatArray, FloatArray]], steps: int, dt: float
-) -> list[FloatArray]:
-    """States (samples, state) through each window from its start and wrench, `steps` a sample of `dt` each; NaN in the
-    end where they lead nowhere.
+def _stepped(stepper: Stepper, begun: Sequence[tuple[FloatArray, FloatArray]], steps: int) -> list[FloatArray]:
+    """States (samples, state) through each window from its start and wrench, `steps` a sample; NaN in the end where
+    they lead nowhere.
     """
-    if pays(model, len(begun)):
+    if pays(stepper.terms, len(begun)):
         starts, wrenches = np.array([s for s, _ in begun]), np.array([w for _, w in begun]).swapaxes(0, 1)
-        return list(run_side_by_side(model, dt, starts, wrenches, steps).swapaxes(0, 1))
+        return list(run_side_by_side(stepper.terms, starts, wrenches, steps).swapaxes(0, 1))
+
+    def in_python(start: FloatArray, wrenches: FloatArray) -> FloatArray | None:
+        path = np.empty((len(wrenches), stepper.size))
+        stepper.reset(start)
+        lost = (stepper.run(wrenches, path) == StepStatus.NOT_FINITE).any()
+        return None if lost else path[:, : len(start)]
+
+    run = compiled(stepper.terms, sum(steps * (len(wrench) - 1) for _, wrench in begun)) or in_python
     paths: list[FloatArray] = []
     for start, wrench in begun:
-        path = np.empty((steps * (len(wrench) - 1), stepper.size))
-        stepper.reset(start)
-        lost = (stepper.run(finer(wrench, steps), path) == StepStatus.NOT_FINITE).any()
-        states = np.vstack([start, path[steps - 1 :: steps, : len(start)]])
-        paths.append(states * np.nan if lost else states)
+        path = run(start, finer(wrench, steps))
+        lost = np.full((len(wrench), len(start)), np.nan)
+        paths.append(lost if path is None else np.vstack([start, path[steps - 1 :: steps]]))
     return paths
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime import stepper as one
-from palpate.runtime.equations import Equations, limits
+from palpate.runtime.equations import limits
 
 _Advance = Callable[[FloatArray, FloatArray], FloatArray]
 """States (state, copies) and wrenches (6, copies) -> the next states; NaN where they lead nowhere."""
@@ -23,18 +22,18 @@ _FEWEST = 3
 """Copies from which arrays are faster than one after the other."""
 
 
-def pays(model: Model, copies: int) -> bool:
+def pays(terms: one.StepTerms, copies: int) -> bool:
     """Whether so many copies take less time side by side: with one freedom, floats are as fast for 40 of them."""
-    return copies >= _FEWEST and not one.has_one_freedom(one.moving(model))
+    return copies >= _FEWEST and not one.has_one_freedom(terms.model)
 
 
-def run_side_by_side(model: Model, dt: float, states: FloatArray, wrench: FloatArray, steps: int) -> FloatArray:
-    """States (samples, copies, state) of a model with several freedoms, `steps` a sample of `dt` (s) each.
+def run_side_by_side(terms: one.StepTerms, states: FloatArray, wrench: FloatArray, steps: int) -> FloatArray:
+    """States (samples, copies, state) of a model with several freedoms, `steps` of its steps a sample.
 
     states (copies, state) at the start; wrench (samples, copies, 6), linear between samples; the last one only leads
     there. A copy whose numbers are not finite any more is NaN from then on. Equal to `Stepper.run` to rounding.
     """
-    advance = _many_freedoms(one.moving(model), dt)
+    advance = _many_freedoms(terms)
     now, path = np.ascontiguousarray(states.T), np.empty((len(wrench), *states.shape))
     path[0] = states
     forces = np.ascontiguousarray(wrench.swapaxes(1, 2))
@@ -47,10 +46,9 @@ def run_side_by_side(model: Model, dt: float, states: FloatArray, wrench: FloatA
     return path
 
 
-def _many_freedoms(model: Model, dt: float) -> _Advance:
+def _many_freedoms(terms: one.StepTerms) -> _Advance:
     """`many_freedoms` of the stepper."""
-    e = Equations(model)
-    kernels, fades = one.many_freedoms_kernels(model, e, dt)
+    model, dt, e, kernels, fades, _ = terms
     flat = {name: e.trace.function(*kernel, arrays=True) for name, kernel in kernels.items()}
     n, m, positions, within = e.n, len(e.dry()), len(e.positions), limits(model.mechanism)
 

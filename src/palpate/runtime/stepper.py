@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,29 @@ def one_freedom_kernels(e: Equations) -> tuple[Kernels, bool, bool]:
     return kernels, trace.varies(threshold, speed), trace.varies(stop, lead)
 
 
-def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
+class StepTerms(NamedTuple):
+    """What a step evaluates, as terms: written out as Python for one copy or for many, or as C."""
+
+    model: Model
+    """As it moves (`moving`)."""
+    dt: float
+    equations: Equations
+    kernels: Kernels
+    fades: bool
+    """Whether dry friction changes with the speeds."""
+    has_stops: bool
+
+
+def step_terms(model: Model, dt: float, parameters: Sequence[str] | None = None) -> StepTerms:
+    """Of a model as it moves and a step (s); the parameters are numbers, or variables of these names."""
+    e = Equations(model, parameters)
+    if has_one_freedom(model):
+        return StepTerms(model, dt, e, *one_freedom_kernels(e))
+    kernels, fades = many_freedoms_kernels(model, e, dt)
+    return StepTerms(model, dt, e, kernels, fades, bool(kernels["pressed"][1]))
+
+
+def one_freedom(terms: StepTerms) -> Advance:
     """Bind the step of a mechanism that moves in one way only.
 
     Balance of a step from v to u:  M (u - v) / dt + spring + stop + D u + dry Sign(u) = applied. `spring` is the force
@@ -99,12 +122,11 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
     Times u dt, this is the energy that a step may create: V(q + u dt) - V(q) - V'(q) u dt = V'' (u dt)^2 / 2, V the
     springs' and gravity's potential. Everything else only takes.
     """
-    e = Equations(model)
-    kernels, fades, has_stops = one_freedom_kernels(e)
+    model, dt, e, kernels, fades, has_stops = terms
     _, creep, dry, press = (e.trace.function(*kernel) for kernel in kernels.values())
     (arguments, forces), (_, (level,)) = kernels["smooth"], kernels["dry"]
     smooth = e.trace.function(arguments, (*forces, level))
-    low, high = reach
+    low, high = model.mechanism.reach
     ok, sticking, at_limit = StepStatus.OK, StepStatus.STICKING, StepStatus.AT_LIMIT
 
     def part(q: float, v: float, wrench: Sequence[float], dt: float) -> tuple[float, float, bool, StepStatus]:
@@ -228,17 +250,16 @@ def many_freedoms_kernels(model: Model, e: Equations, dt: float) -> tuple[Kernel
     return kernels, fades
 
 
-def many_freedoms(model: Model, dt: float) -> Advance:
+def many_freedoms(terms: StepTerms) -> Advance:
     """Bind the step of a mechanism that moves in several ways.
 
     Balance of a step from v to u:  A (u - v) + sum r_j f_j = dt (applied - bias), A = M + dt D + dt^2 K. Damping and
     gyroscopic moments (slope D) and stops (slope K, pressed as where the step ends) are linearly implicit. f_j is the
     impulse of a dry element, within +-dt level_j; inside of that its speed c_j . u is zero.
     """
-    e = Equations(model)
-    kernels, fades = many_freedoms_kernels(model, e, dt)
+    model, dt, e, kernels, fades, has_stops = terms
     system, pressed, move, account = (e.trace.function(*kernel) for kernel in kernels.values())
-    n, m, has_stops = e.n, len(e.dry()), bool(kernels["pressed"][1])
+    n, m = e.n, len(e.dry())
     still, within = (0.0,) * n, limits(model.mechanism)
     ends = list(accumulate([*[n] * m, *[n] * m, *[m] * m, m, m, m], initial=2 * n + 2))
     places = [slice(a, b) for a, b in pairwise(ends)]
@@ -513,10 +534,8 @@ class Stepper:
         self._still = (0.0,) * len(model.mechanism.accelerations)
         self._now: State = rest(model)
         try:
-            if has_one_freedom(model):
-                self._advance = one_freedom(model, float(dt), self._reach)
-            else:
-                self._advance = many_freedoms(model, float(dt))
+            self.terms = step_terms(model, float(dt))  # for who takes the same steps otherwise
+            self._advance = one_freedom(self.terms) if has_one_freedom(model) else many_freedoms(self.terms)
             _, status = self._advance(self._now, (0.0,) * 6)
         except (TypeError, ArithmeticError) as error:
             raise PalpateError(f"model {model.name!r} cannot be stepped ({error}); does check_element pass?") from error
