@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, rate_hz, spread_rows
+from palpate.physics.student import t_quantile
 
 Interval = tuple[float, float]
 IntArray = NDArray[np.int64]
@@ -422,9 +423,7 @@ class ClockMap:
 
     @property
     def _quantile(self) -> float:
-        from scipy.special import stdtrit
-
-        return float(stdtrit(max(self.freedom, 1), 0.975))
+        return t_quantile(max(self.freedom, 1))
 
 
 def clock_map(

@@ -21,6 +21,7 @@ from palpate.motion.plausibility import signed_permutations
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, solve_columns, symmetric_inverse
 from palpate.physics.inertia import body_columns, body_features
 from palpate.physics.motion import Kinematics, Motion, Poses, exp_rotation, log_rotation, skew
+from palpate.physics.student import t_quantile
 from palpate.physics.units import STANDARD_GRAVITY
 
 _HAND_HZ = 5.0
@@ -79,9 +80,7 @@ class Tilt:
 
     def interval_rad(self) -> FloatArray:
         """95 % intervals (Student's t): rows x and y, columns low and high."""
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(max(self.freedom, 1), 0.975)) * self.std_rad
+        half = t_quantile(max(self.freedom, 1)) * self.std_rad
         middle = np.array([self.x_rad, self.y_rad])
         return np.column_stack([middle - half, middle + half])
 

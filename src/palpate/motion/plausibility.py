@@ -17,6 +17,7 @@ import numpy as np
 from palpate.findings import Finding, Severity
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import exp_rotation
+from palpate.physics.student import t_quantile
 from palpate.physics.units import STANDARD_GRAVITY
 
 _SLOWEST_HZ = 10.0
@@ -381,8 +382,6 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
     path of the IMU with all other usual errors of both instruments as unknowns; the standard deviation is the larger
     one of theory and of a jackknife over stretches. Nothing is learnt about axes that gravity hardly turns about.
     """
-    from scipy.special import stdtrit
-
     thin = max(1, int(rate_hz / _PATH_RATE_HZ))
     rate_hz = rate_hz / thin
     whole = _thinned(np.hstack([a, omega]), thin)
@@ -410,7 +409,7 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
     Z, y = _equations(motion, stored, rate_hz)
     Z[:, :, :3] = 0.0
     without = _solve(Z, y, rate_hz, stored, fit.rms).squares
-    few = float(stdtrit(len(both) - 1, 0.975)) / 1.96
+    few = t_quantile(len(both) - 1) / 1.96
     errors, slope = -done[:3] / (1 + done[:3]), 1 / (1 + done[:3]) ** 2
     # no scale is known better: it holds what the equations leave out
     C = few**2 * fit.covariance[:3, :3] * slope[:, None] * slope + 0.002**2 * np.eye(3)
