@@ -25,7 +25,7 @@ from palpate.experiment.stage.view import Scene
 from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.clock import ClockMap, interpolated
-from palpate.motion.cloud import Markers, Source, markers_of, nan_mean, nan_median
+from palpate.motion.cloud import Markers, Source, markers_of, nan_mean
 from palpate.motion.derivatives import Bandwidth, pose_motion
 from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
 from palpate.motion.frames import HingeAxis, RollingMotion
@@ -166,7 +166,7 @@ def describe(
         noise = None
         if len(known) > 2:
             bent = np.diff(spread_rows(known.reshape(len(known), -1), ENOUGH, 64), n=2, axis=1)
-            noise = float(np.median(np.abs(bent)) / 0.6745 / 6**0.5)
+            noise = float(np.median(np.abs(bent, out=bent), overwrite_input=True) / 0.6745 / 6**0.5)
         data = {"name": c.name, "unit": c.unit, "frame": c.frame, "clock": c.clock.name, "missing": c.missing}
         channels.append(data | {"lowest": low, "highest": high, "noise": noise})
     return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}
@@ -308,7 +308,8 @@ def error_over_time(body: Body) -> Figure:
     draw = partial(line, times - zero, most=2500)
     largest = np.where(np.isnan(error), -1.0, error).max(axis=0)
     chosen: list[int] = np.sort(np.argsort(-largest, kind="stable")[:_MOST_MARKERS]).tolist()
-    usual, left_out = float(nan_median(error.ravel(), axis=0)), len(largest) - len(chosen)
+    known, left_out = error[np.isfinite(error)], len(largest) - len(chosen)
+    usual = float(np.median(known, overwrite_input=True)) if len(known) else np.nan
     # beside exchanged markers, 300 mm off, nothing else would show
     scale = plots.log_scale(usual / 5, float(largest.max())) if 0 < 20 * usual < float(largest.max()) else {}
     stored = tuple(draw(error[:, i], marker_name(body.cloud.names[i]), k) for k, i in enumerate(chosen))

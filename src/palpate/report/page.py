@@ -166,18 +166,15 @@ def write_page(path: Path, title: str, sections: Sequence[Section], *, subtitle:
 
 def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") -> str:
     """The whole page as text."""
+    return "".join(_page_parts(title, sections, subtitle))
+
+
+def _page_parts(title: str, sections: Sequence[Section], subtitle: str) -> Iterator[str]:
+    """The page piece by piece: of plotly.js, 5 MB, nobody needs a copy more."""
     template, markup = _template(), extra("markupsafe", "a page").Markup
     shown = [section for section in sections if section.blocks]
     figures = [figure for section in shown for figure in figures_in(section.blocks)]
     places = {id(figure): f"figure-{i + 1}" for i, figure in enumerate(figures)}
-    script = ""
-    if figures:  # plotly.js once; what is folded is drawn when it opens, in print all is light and as wide as the paper
-        library = extra("plotly.offline", "a page with figures").get_plotlyjs()
-        data = {places[id(f)]: {"data": f.data, "layout": f.layout} for f in figures}
-        # a name in a file may hold "</script>"
-        drawn = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
-        script = f"<script>window.PlotlyConfig={{MathJaxConfig:'local'}};</script>\n<script>{library}</script>\n"
-        script += f"<script>const figures={drawn};\n{_file('page.js')}</script>"
     text = template.render(
         title=title,
         subtitle=subtitle,
@@ -189,10 +186,18 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
         in_sight=_IN_SIGHT,
         statuses=_STYLES,
         style=markup(_file("page.css")),
-        script=markup(script),
         version=version("palpate"),
     )
-    return text.lstrip()
+    yield f"{text.strip()}\n"
+    if figures:  # plotly.js once; what is folded is drawn when it opens, in print all is light and as wide as the paper
+        yield "<script>window.PlotlyConfig={MathJaxConfig:'local'};</script>\n<script>"
+        yield extra("plotly.offline", "a page with figures").get_plotlyjs()
+        data = {places[id(f)]: {"data": f.data, "layout": f.layout} for f in figures}
+        # a name in a file may hold "</script>"
+        yield "</script>\n<script>const figures="
+        yield json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+        yield f";\n{_file('page.js')}</script>"
+    yield "\n</body>\n</html>"
 
 
 @cache

@@ -92,7 +92,9 @@ def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[Floa
     first = np.arange(0, len(t), count)
     parts = np.pad(y, (0, -len(y) % count), mode="edge").reshape(-1, count)
     ends = [first + parts.argmin(axis=1), first + parts.argmax(axis=1)]
-    keep = np.unique(np.minimum(np.concatenate([[0], *ends, [len(t) - 1]]), len(t) - 1))
+    kept = np.zeros(len(t), dtype=bool)
+    kept[np.minimum(np.concatenate([[0], *ends, [len(t) - 1]]), len(t) - 1)] = True
+    keep = np.flatnonzero(kept)
     widest = max(1.6 * float(np.median(np.diff(t))), float(t[-1] - t[0]) / (most // 2) if count > 1 else 0.0)
     gaps = np.concatenate([[0], np.cumsum(np.diff(t) > widest)])
     after = np.flatnonzero(np.diff(gaps[keep]) > 0) + 1
