@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from palpate.motion.cloud import align, deletion
-from palpate.motion.robust import without_outliers
+from palpate.motion.cloud import align, body_points
+from palpate.motion.robust import deletion, without_outliers
 
 LIMITS = {"away_m": 3e-3, "noise_m": 2.1e-3, "pose_noise_m": 3e-4}
 
@@ -29,7 +29,7 @@ def test_deletion_is_what_shows_without_the_marker(seed, k):
     rng, cloud, _, points = body(seed, k)
     points[rng.random(points.shape[:2]) < 0.1] = np.nan
     fit = align(points, cloud)
-    away, gain = deletion(points, cloud, fit)
+    away, gain = deletion(body_points(points, fit) - cloud, cloud, fit)
     squares = np.where(fit.used, fit.error, 0.0) ** 2
     for i in range(k):
         weights = np.ones(k)

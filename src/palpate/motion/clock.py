@@ -457,17 +457,20 @@ def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: Clo
     rate = even_rate(times_s, "rate conversion")
     if len(at_s) < 2:
         raise PalpateError("the rate of a single time is unknown")
-    kernel = _kernel(rate, rate_hz(at_s))
+    kernel = _kernel(float(f"{rate_hz(at_s) / rate:.9g}"))  # clocks that differ by rounding share it
     there = at_s if clock is None else clock.from_reference(at_s)
     return _evaluate(kernel, np.asarray(x, dtype=float), (there - times_s[0]) * rate)
 
 
 @lru_cache(maxsize=8)
-def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
-    """Windowed sinc (fractions of a sample, 2 reach): weights of the samples around a place, by its fraction."""
-    if not (rate_in_hz > 0 and rate_out_hz > 0):
-        raise PalpateError(f"rates must be positive, not {rate_in_hz:g} and {rate_out_hz:g} Hz")
-    kernel = _windowed_sinc(rate_out_hz / rate_in_hz, _FINENESS)
+def _kernel(ratio: float) -> FloatArray:
+    """Windowed sinc (fractions of a sample, 2 reach): weights of the samples around a place, by its fraction.
+
+    ratio: of rates, out over in.
+    """
+    if not ratio > 0:
+        raise PalpateError(f"rates must be positive, not in the ratio {ratio:g}")
+    kernel = _windowed_sinc(ratio, _FINENESS)
     reach = len(kernel) // _FINENESS
     return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
 

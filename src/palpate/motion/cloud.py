@@ -81,6 +81,10 @@ class Alignment:
         """The same, of these frames only."""
         return Alignment(*(getattr(self, field.name)[frames] for field in fields(Alignment)))
 
+    def copied(self) -> Alignment:
+        """The same, to be overwritten."""
+        return Alignment(*(getattr(self, field.name).copy() for field in fields(Alignment)))
+
     def put(self, frames: NDArray[np.int64], other: Alignment) -> None:
         """Overwrite these frames by another alignment."""
         for field in fields(Alignment):
@@ -89,6 +93,8 @@ class Alignment:
     @staticmethod
     def joined(parts: Sequence[Alignment]) -> Alignment:
         """One after the other."""
+        if len(parts) == 1:
+            return parts[0]
         return Alignment(*(np.concatenate([getattr(x, field.name) for x in parts]) for field in fields(Alignment)))
 
 
@@ -129,7 +135,7 @@ def realigned(
     The others keep their poses, unless this noise judges them otherwise.
     """
     turn_std = fit.turn_std * (_known_noise(noise_m) / _known_noise(before_m))
-    new = replace(fit.at(np.arange(len(points))), turn_std=turn_std)
+    new = replace(fit.copied(), turn_std=turn_std)
     again = np.flatnonzero(changed | (fit.reason == Reason.COLLINEAR) | (turn_std > _LARGEST_TURN_RAD))
     if len(again):
         new.put(again, align(points[again], cloud, noise_m=noise_m))
@@ -138,7 +144,12 @@ def realigned(
 
 def differing(a: FloatArray, b: FloatArray) -> BoolArray:
     """(frames,): whether any of two recordings' points (frames, k, 3) differ, or only one shows it."""
-    return np.asarray(((a != b) & ~(np.isnan(a) & np.isnan(b))).any(axis=(1, 2)))
+    # by their bits first: where these are the same, nothing differs, and that is quickly seen
+    bits = (np.ascontiguousarray(x).reshape(len(x), -1).view(np.int64) for x in (a, b))
+    differ: BoolArray = np.asarray(np.not_equal(*bits).any(axis=1), dtype=bool)
+    x, y = a[differ], b[differ]
+    differ[differ] = ((x != y) & ~(np.isnan(x) & np.isnan(y))).any(axis=(1, 2))
+    return differ
 
 
 def known_points(points: FloatArray) -> BoolArray:
@@ -249,63 +260,6 @@ def _by_svd(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     sign = np.sign(np.linalg.det(U @ V))
     U[:, :, 2] *= sign[:, None]
     return (U @ V).transpose(1, 2, 0), s[:, 1] + sign * s[:, 2]
-
-
-_AT_ONCE = 4096
-"""Frames of which all that is needed on the way is held at once."""
-
-
-def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[FloatArray, FloatArray]:
-    """How far each used marker is from where the others have its place, (frames, k, 3) in the cloud's axes, m, and by
-    how much the sum of squares falls without it, (frames, k), m^2.
-
-    Where it was not used both are zero; where the others give it no place, it is seen from where all have it.
-    A fit of n markers shows e of a marker's displacement (I - H)^-1 e, and the sum falls by e' (I - H)^-1 e (Cook and
-    Weisberg 1982, ch. 2), with H = I / n + [d] J^-1 [d]', d the place from the markers' centre, J = sum [d]'[d].
-    """
-    away, falls, usable = np.empty(points.shape), np.empty(points.shape[:2]), fit.usable
-    for start in range(0, len(points), _AT_ONCE):
-        at = slice(start, start + _AT_ONCE)
-        used = fit.used[at] & usable[at, None]
-        e = (points[at] - fit.position[at, None]) @ fit.rotation[at] - cloud
-        e[~used] = 0.0
-        e_x, e_y, e_z = np.ascontiguousarray(e.transpose(2, 0, 1))
-        # of many frames the same markers were used
-        _, first, which = np.unique(np.packbits(used, axis=1), axis=0, return_index=True, return_inverse=True)
-        entries, known = _deleted(cloud, used[first])
-        p, q, r, s, t, u = (x[which.ravel()] for x in entries)
-        away[at] = np.stack([p * e_x + q * e_y + r * e_z, q * e_x + s * e_y + t * e_z, r * e_x + t * e_y + u * e_z], 2)
-        falls[at] = (e_x * away[at, :, 0] + e_y * away[at, :, 1] + e_z * away[at, :, 2]) * known[which.ravel()]
-    return away, falls
-
-
-def _deleted(cloud: FloatArray, used: BoolArray) -> tuple[list[FloatArray], BoolArray]:
-    """(I - H)^-1 of each marker for each choice of used ones (choices, k): its six entries (choices, k) each.
-
-    And whether the others give it a place; where they do not, it is I.
-    """
-    n = np.maximum(used.sum(axis=1), 1)[:, None]
-    cloud = np.nan_to_num(cloud)
-    d = np.where(used[:, :, None], cloud[None] - ((used @ cloud) / n)[:, None], 0.0)
-    squares = (d * d).sum(axis=(1, 2))[:, None, None] * np.eye(3)
-    moment = np.where((used.sum(axis=1) > 0)[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
-    # written out for component arrays (frames, k): as many small matrices take ten times as long
-    M = np.linalg.inv(moment).transpose(1, 2, 0)[..., None]
-    x, y, z = np.ascontiguousarray(d.transpose(2, 0, 1))
-    A_x, A_y, A_z = (
-        [u * M[i, m] - v * M[j, m] for m in range(3)] for u, i, v, j in ((y, 2, z, 1), (z, 0, x, 2), (x, 1, y, 0))
-    )
-    own = 1 - 1 / n
-    # I - H, symmetric: A = [d] J^-1, rows of [d] are (0, -z, y), (z, 0, -x) and (-y, x, 0)
-    a, b, c = own + z * A_x[1] - y * A_x[2], x * A_x[2] - z * A_x[0], y * A_x[0] - x * A_x[1]
-    f, g, h = own + x * A_y[2] - z * A_y[0], y * A_y[0] - x * A_y[1], own + y * A_z[0] - x * A_z[1]
-    p, q, r = f * h - g * g, c * g - b * h, b * g - c * f  # its adjugate
-    s, t, u = a * h - c * c, b * c - a * g, a * f - b * b
-    det = a * p + b * q + c * r
-    known = np.asarray(used & (det > 1e-3))  # below, the others do not give it a place
-    over = 1 / np.where(known, det, 1.0)
-    entries = ((p, 1.0), (q, 0.0), (r, 0.0), (s, 1.0), (t, 0.0), (u, 1.0))
-    return [np.where(known, x * over, otherwise) for x, otherwise in entries], known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -757,7 +711,8 @@ def _blended(
     if len(there) == 0:
         return np.zeros((len(at), 3))
     t, after = times[there], np.searchsorted(there, at)
-    ends = np.unique(np.clip([after - 1, after], 0, len(there) - 1))
+    gaps = after[np.diff(after, prepend=-1) > 0]
+    ends = np.unique(np.clip([gaps - 1, gaps], 0, len(there) - 1))
     low, high = np.searchsorted(t, t[ends] - _BESIDE_S), np.searchsorted(t, t[ends] + _BESIDE_S, side="right")
     count = np.bincount(low, minlength=len(t) + 1) - np.bincount(high, minlength=len(t) + 1)
     beside = np.cumsum(count)[:-1] > 0  # the others are in no mean

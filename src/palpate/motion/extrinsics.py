@@ -26,6 +26,8 @@ from palpate.physics.units import STANDARD_GRAVITY
 
 _HAND_HZ = 5.0
 """A hand's motion; above it the second derivative of marker positions is mostly noise."""
+_SMALLEST_TURN = 1e-4
+"""rad: of a smaller one only its square is left out where it is taken as small."""
 _MOST_STEPS = 20
 _SENSE = "check the sense of the wrench (person on object) and the handedness of both frames"
 _NEAR_M = 1.0
@@ -241,18 +243,24 @@ def imu_on_poses(
     columns_of = _Columns.of(poses, signals[:, :3], signals[:, 3:6], turning)
     prior = np.diag(np.repeat([0.0, _NEAR_M**-2.0, 1e-4, bias_std**-2.0], 3))
     prior[:3, :3] = np.linalg.pinv(turned.covariance[:3, :3], hermitian=True)
-    rotation, change, keep, steps = turned.R_ab, np.ones(3), np.empty(0), 0
-    while True:
-        grid, columns, y, felt = columns_of(rotation, keep)
+    rotation, held = turned.R_ab, False
+    grid, columns, y, felt = columns_of(rotation)
+    x, covariance, residual = _solve_pieces(grid, columns, y, prior, np.zeros(12))
+    hinge = _upright_hinge(poses, turning, x[6:9] / np.linalg.norm(x[6:9]))
+    if hinge is not None and hinge[0] @ covariance[:3, :3] @ hinge[0] > UNKNOWN_TURN**2:
+        # one turn about its axis serves as well as another, and need not be looked for
+        prior[:3, :3], held = prior[:3, :3] + _KNOWN_BEST**-2 * np.outer(hinge[0], hinge[0]), True
+        x, covariance, residual = _solve_pieces(grid, columns, y, prior, np.zeros(12))
+    keep = np.isfinite(offset.without_outlying(residual, residual)).all(axis=1)  # once, to settle
+    grid, columns, y, felt = (rows[keep] for rows in (grid, columns, y, felt))
+    for _ in range(_MOST_STEPS):
         mean = np.zeros(12)  # the turn that the gyroscope still asks for
         mean[:3] = least_squares(prior[:3, :3], prior[:3, :3] @ log_rotation(turned.R_ab @ rotation.T))
         x, covariance, residual = _solve_pieces(grid, columns, y, prior, mean)
-        if np.abs(change).max() < 1e-6 or steps == _MOST_STEPS:
+        rotation = exp_rotation(x[:3]) @ rotation
+        if np.abs(x[:3]).max() < _SMALLEST_TURN:
             break
-        steps += 1
-        if not len(keep):  # once, to settle
-            keep = grid[np.isfinite(offset.without_outlying(residual, residual)).all(axis=1)]
-        change, rotation = x[:3], exp_rotation(x[:3]) @ rotation
+        grid, columns, y, felt = columns_of(rotation, grid)
     tilt_x, tilt_y, tilt_cov = up_vector(x[6:9], covariance[6:9, 6:9])
     bias_imu, to_imu = rotation.T @ x[9:], rotation.T @ covariance[9:, 9:] @ rotation
     unsure = float(np.sqrt(np.diag(tilt_cov).max())) > np.radians(0.1)
@@ -260,13 +268,12 @@ def imu_on_poses(
     freedom = max(1, offset.pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
     explained = _share_of_motion(grid, felt, columns[:, :, 3:6], residual)
-    hinge = _upright_hinge(poses, turning, tilt.up)
     if hinge is None:
         return replace(_placement(rotation, x[3:6], covariance[:6, :6], explained, tilt), signals=signals[:, :6])
-    # the lever arm that goes with this turn, of the many that noise alone tells apart
     axis, point = hinge
-    prior[:3, :3] += _KNOWN_BEST**-2 * np.outer(axis, axis)
-    x, covariance, _ = _solve_pieces(grid, columns, y, prior, np.zeros(12))
+    if not held:  # the lever arm that goes with this turn, of the many that noise alone tells apart
+        prior[:3, :3] += _KNOWN_BEST**-2 * np.outer(axis, axis)
+        x, covariance, _ = _solve_pieces(grid, columns, y, prior, np.append(x[:3], np.zeros(9)))
     along = _FREE_VARIANCE * np.outer(axis, axis)  # nothing is felt of where it is along the hinge
     circle = Circle(axis, point, covariance[3:6, 3:6] + along)
     covariance[:3, :3] += along
@@ -280,8 +287,8 @@ def hardly_turns(poses: Poses) -> bool:
     R = poses.rotation[poses.seen]
     if len(R) == 0:
         return False
-    turns = np.linalg.norm(log_rotation(R[len(R) // 2].T @ R), axis=1)
-    return float(np.quantile(turns, 0.95)) < _HARDLY_TURNS
+    cosine = (np.einsum("nij,ij->n", R, R[len(R) // 2]) - 1) / 2  # of the angle between them
+    return float(np.quantile(cosine, 0.05)) > np.cos(_HARDLY_TURNS)
 
 
 def imu_on_sliding_poses(
@@ -405,10 +412,12 @@ class _Columns:
         f, omega, slope, turning = (np.ascontiguousarray(x.T) for x in (f, omega, slope, turning))
         return cls(at, R, f, omega, slope, turning, zero.reshape(-1, 3, 3), p2)
 
-    def __call__(self, turn: FloatArray, keep: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def __call__(
+        self, turn: FloatArray, keep: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Times, columns (n, 3, 12) for turn, lever arm, g up and bias, the left side minus p'', and the left side.
 
-        turn: R_frame_imu; keep: the times that count, all where there are none. Of a row r of the rotation,
+        turn: R_frame_imu; keep: the times that count, all where none are given. Of a row r of the rotation,
         r S(f) = r x f and r S(w) S(w) = (r x w) x w.
         """
         f, omega, slope = (turn @ x for x in (self.f, self.omega, self.slope))
@@ -422,7 +431,7 @@ class _Columns:
         force, turned, lever = smooth[:, :3], smooth[:, 3:12].reshape(-1, 3, 3), smooth[:, 12:].reshape(-1, 3, 3)
         columns, y = np.concatenate([turned, lever, _identities(len(grid)), self.zero], axis=2), force - self.p2
         use = np.isfinite(columns).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
-        use &= np.isin(grid, keep) if len(keep) else True
+        use &= True if keep is None else np.isin(grid, keep)
         if use.sum() < 50:
             raise DataProblem("IMU on markers", "both recorded too little between the gaps", remedy="fill short gaps")
         return grid[use], columns[use], y[use], force[use]

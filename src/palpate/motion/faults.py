@@ -24,7 +24,13 @@ _COURSE_S = 0.1
 """Frames around, before and after, over which a marker's noise averages out and its wandering does not."""
 _NOISIEST_M, _NOISIEST = 5e-3, 0.03
 """Markers typically farther off than this, in m and relative to the body's size, belong to another cloud."""
+_FRAMES_FOR_JUMPS = 5000
+"""From frame to frame: enough to know their median to a hundredth."""
 _BIN_S = 0.5
+_SHARE_OF_STEP = 0.7
+"""Of a step, by which means over several levels differ."""
+_ON_BODY_M = 0.1
+"""What is farther off its place has not moved on the body."""
 _STEADY_LEVEL = 0.3
 """Scatter of a level, relative to the step beside it, up to which it is a level."""
 _SUDDEN_S = 0.15
@@ -120,8 +126,9 @@ class _Case:
 
         residual: (frames, k, 3), m.
         """
-        jumps = _sizes(np.diff(residual, axis=0)).T
-        jumps[:, np.diff(self.markers.times_s) >= 1.5 * self.step_s] = np.nan
+        times, first = self.markers.times_s, robust.evenly(len(residual) - 1, _FRAMES_FOR_JUMPS)
+        first = first[times[first + 1] - times[first] < 1.5 * self.step_s]
+        jumps = _sizes(residual[first + 1] - residual[first]).T
         known = [row[np.isfinite(row)] for row in jumps]
         noise = np.array([np.median(row) if len(row) else 0.0 for row in known]) / (_CHI * np.sqrt(2))
         return np.maximum(self.scale.tolerance_m, 8 * noise)
@@ -181,7 +188,8 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud, fit: clouds.Alig
         case = _Case(clouds.Markers(chosen.names, times, robust.relabelled(state.points, places)), cloud, scale)
         state = _aligned(case, levels)
     for _ in range(3):
-        before, levels = levels, [_levels(state, levels, i, case) for i in range(len(levels))]
+        before, stays = levels, _stays(state, case)
+        levels = [[] if stays[i] and not mine else _levels(state, before, i, case) for i, mine in enumerate(before)]
         if not any(before) and not any(levels):
             break
         # Once it is known where a marker went, it helps to find the pose.
@@ -270,11 +278,12 @@ def _aligned(case: _Case, levels: list[list[_Level]], plain: clouds.Alignment | 
         if len(again):
             fit.put(again, robust.robust_align(points[at][again], now, scale))
     alignment = clouds.Alignment.joined([fit.alignment for fit in fits])
-    residual = clouds.body_points(points, alignment) - cloud
-    free = np.concatenate(
-        [clouds.deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs]
-    )
-    free = np.where(alignment.used[:, :, None], free, residual)
+    residual, free = np.empty(points.shape), np.empty(points.shape)
+    for (at, now), fit in pairs:
+        e = np.subtract(clouds.body_points(points[at], fit.alignment), now, out=residual[at])
+        robust.deletion(e, now, fit.alignment, out=free[at])
+        for x in (e, free[at]) if (now != cloud).any() else ():
+            x += now - cloud
     confused, tolerance = np.concatenate([fit.confused for fit in fits]), case.tolerances(residual)
     return _State(points, exchanges, alignment, residual, free, confused, tolerance, _sizes(residual))
 
@@ -295,6 +304,26 @@ def _shift(levels: list[_Level], frames: int) -> FloatArray:
 # --- markers that moved -----------------------------------------------------------------------------------------------
 
 
+def _stays(state: _State, case: _Case) -> BoolArray:
+    """(k,): markers of which `_levels` finds no level, as is quickly seen of all of them at once.
+
+    They are always at their places, and their medians over bins are within a standard deviation of their means
+    (Hotelling and Solomons 1932): before and after no bin do these differ as levels do, and none is so far off.
+    """
+    at_place = ~(state.size >= np.minimum(state.tolerance, _ON_BODY_M)).any(axis=0)
+    starts, x = np.flatnonzero(_begins(case.markers.times_s)), state.free.reshape(len(state.free), -1)
+    known = np.isfinite(x)
+    x = np.where(known, x, 0.0)
+    count = np.add.reduceat(known, starts, axis=0, dtype=float)
+    mean, square = (np.add.reduceat(y, starts, axis=0) / np.maximum(count, 1.0) for y in (x, x * x))
+    std = np.sqrt(np.maximum(square - mean * mean, 0.0))
+    bins, middle, width = (np.cumsum(y, axis=0) for y in (count > 0, mean, std))
+    before, after = (np.where(n > 0, n, np.nan) for n in (bins, bins[-1] - bins))
+    apart = np.abs(middle / before - (middle[-1] - middle) / after) + width / before + (width[-1] - width) / after
+    apart, off = (np.nan_to_num(_sizes(y.reshape(len(y), -1, 3))).max(axis=0) for y in (apart, np.abs(mean) + std))
+    return at_place & (apart < _SHARE_OF_STEP * case.scale.tolerance_m) & (off < state.tolerance)
+
+
 def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> list[_Level]:
     """The lasting levels of a marker's residual, by frames, relative to its place; none where it has not moved."""
     shown = np.flatnonzero(np.isfinite(state.residual[:, i, 0]))
@@ -302,13 +331,14 @@ def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> li
         return []
     frames, tolerance = len(state.residual), float(state.tolerance[i])
     r, t = state.residual[shown, i], case.markers.times_s[shown]
-    good = state.size[shown, i] < 0.1  # m: what is farther has not moved on the body
+    good = state.size[shown, i] < _ON_BODY_M
     off = r - _shift(known[i], frames)[shown] if known[i] else r
     for first, stop, jump in _away(off, t, tolerance):
         if jump and t[stop - 1] - t[first] < _BRIEF_S:
             good[first:stop] = False
     free = np.where(good[:, None], state.free[shown, i], np.nan)
-    levels = _without_returns(_lasting(_binned(t, free), tolerance, case.scale.tolerance_m), tolerance)
+    bins = _binned(t, free, float(case.markers.times_s[0]))
+    levels = _without_returns(_lasting(bins, tolerance, case.scale.tolerance_m), tolerance)
     sizes = [float(np.linalg.norm(level.value)) for level in levels]
     if max(sizes, default=0.0) < tolerance and len(levels) < 2:
         return []
@@ -555,7 +585,7 @@ def weak_orientation(fit: clouds.BodyFit) -> Fault | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bins:
-    """Medians over half a second; a gap in time begins a new bin, and one without enough good samples is left out."""
+    """Medians over half a second; one without enough good samples is left out."""
 
     times_s: FloatArray
     values: FloatArray
@@ -582,9 +612,14 @@ def _lasting(bins: _Bins, away_m: float, least_m: float) -> list[_Level]:
     return [_Level(a, b - 1, v) for (a, b), v in zip(pairwise(firsts), values, strict=True)]
 
 
-def _binned(t: FloatArray, x: FloatArray) -> _Bins:
-    number = np.floor((t - t[0]) / _BIN_S).astype(np.int64)
-    new = np.concatenate([[True], (np.diff(number) > 0) | (np.diff(t) > _BIN_S)])
+def _begins(t: FloatArray, start_s: float | None = None) -> BoolArray:
+    """(samples,): whether a bin begins there; all markers have the same, from the first frame of the recording on."""
+    number = np.floor((t - (t[0] if start_s is None else start_s)) / _BIN_S)
+    return np.diff(number, prepend=-1.0) > 0
+
+
+def _binned(t: FloatArray, x: FloatArray, start_s: float) -> _Bins:
+    new = _begins(t, start_s)
     starts = np.flatnonzero(new)
     ends = np.append(starts[1:], len(x))
     # one row per bin, filled up with NaN: all medians at once
@@ -622,7 +657,7 @@ def _candidates(x: FloatArray, first: int, end: int, least_m: float) -> list[int
     before, after = total[:-1] / n[:, None], (total[-1] - total[:-1]) / (len(part) - n)[:, None]
     squares = ((after - before) ** 2).sum(axis=1)
     best = int((n * (len(part) - n) * squares).argmax())
-    if squares[best] < (0.7 * least_m) ** 2:  # means over several levels differ by less
+    if squares[best] < (_SHARE_OF_STEP * least_m) ** 2:
         return []
     cut = first + 1 + best
     return [*_candidates(x, first, cut, least_m), cut, *_candidates(x, cut, end, least_m)]

@@ -517,13 +517,13 @@ def window_mean(times_s: FloatArray, x: FloatArray, half_s: float) -> FloatArray
     """Mean of (samples, channels) over +- half_s around each even time (trapezoids); NaN where it meets NaN or ends."""
     bad = ~np.asarray(np.isfinite(x).all(axis=1))
     filled = np.where(bad[:, None], 0.0, x) if bad.any() else x
-    total = np.zeros(x.shape)
+    total = np.zeros_like(x)
     np.cumsum(filled[1:] + filled[:-1], axis=0, out=total[1:])
     total *= 0.5 / rate_hz(times_s)
     reach = half_s * rate_hz(times_s)
     reach = round(reach) if abs(reach - round(reach)) < 1e-6 else reach
     k, part, c = int(reach), reach - int(reach), math.ceil(reach)
-    inner, mean = len(x) - 2 * c, np.full(x.shape, np.nan)
+    inner, mean = len(x) - 2 * c, np.full_like(x, np.nan)
     if inner <= 0:
         return mean
     late, early = total[c + k : c + k + inner], total[c - k : c - k + inner]

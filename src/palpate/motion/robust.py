@@ -18,7 +18,8 @@ from palpate.physics.arrays import BoolArray, FloatArray, runs
 IntArray = NDArray[np.int64]
 
 _FRAMES_FOR_NOISE = 500
-_FRAMES_AT_ONCE = 1024
+_FRAMES_AT_ONCE, _AT_ONCE = 1024, 4096
+"""Doubtful frames, and frames of which all that is needed on the way is held at once."""
 _SEEN_OTHERWISE_M, _CALIBRATION = 1e-3, 1e-3
 """Two recordings of one body agree to this: a marker's centre seen by other cameras, m, and part of the body's size."""
 _SIGMAS = 7.0
@@ -113,7 +114,7 @@ def find_scale(points: FloatArray, cloud: FloatArray, least_m: float, recorded: 
     p, spread = some_frames(points), recorded.spread_m
     # Neither the body's motion nor bending nor a wrong cloud touches the change of the distances between markers over
     # one frame: of Gaussian noise it is below 0.6745 * 2 sigma in half of the cases.
-    first = np.unique(np.linspace(0, max(len(points) - 2, 0), _FRAMES_FOR_NOISE).astype(int))[: len(points) - 1]
+    first = evenly(len(points) - 1, _FRAMES_FOR_NOISE)
     change = np.abs(_distances(points[first + 1]) - _distances(points[first]))
     change = change[np.isfinite(change)]
     fast = float(np.median(change)) / (0.6745 * 2) if len(change) else spread
@@ -153,7 +154,12 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
 
 def some_frames(points: FloatArray) -> FloatArray:
     """Some hundred frames, evenly chosen."""
-    return points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))]
+    return points[evenly(len(points), _FRAMES_FOR_NOISE)]
+
+
+def evenly(n: int, most: int) -> IntArray:
+    """Numbers of at most so many of n frames, evenly chosen."""
+    return np.unique(np.linspace(0, n - 1, most).astype(np.int64)) if n > 0 else np.zeros(0, dtype=np.int64)
 
 
 def robust_align(
@@ -179,7 +185,7 @@ def robust_align(
     robust = RobustFit(fit, seen & fit.usable[:, None], confused, places)
     sound = robust.sound
     for at in np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _FRAMES_AT_ONCE):
-        now = _agreeing(points[at], cloud, scale)
+        now = _agreeing(points[at], cloud, scale, start=fit.at(at))
         fit.put(at, now)
         sound[at] = _inside(now, scale)
         missing = count[at] - sound[at].sum(axis=1)
@@ -195,26 +201,36 @@ def robust_align(
     return robust
 
 
-def _agreeing(p: FloatArray, cloud: FloatArray, scale: Scale, most: int = 100) -> clouds.Alignment:
+def _agreeing(
+    p: FloatArray, cloud: FloatArray, scale: Scale, most: int = 100, start: clouds.Alignment | None = None
+) -> clouds.Alignment:
     """Align to the markers that agree on each other's places, all but at most so many."""
     limits = {"away_m": scale.tolerance_m, "noise_m": scale.noise_limit_m}
-    return without_outliers(p, cloud, **limits, pose_noise_m=scale.pose_noise_m, most=most)
+    return without_outliers(p, cloud, **limits, pose_noise_m=scale.pose_noise_m, most=most, start=start)
 
 
 def without_outliers(
-    points: FloatArray, cloud: FloatArray, *, away_m: float, noise_m: float, pose_noise_m: float, most: int = 100
+    points: FloatArray,
+    cloud: FloatArray,
+    *,
+    away_m: float,
+    noise_m: float,
+    pose_noise_m: float,
+    most: int = 100,
+    start: clouds.Alignment | None = None,
 ) -> clouds.Alignment:
     """Align, taking away one after the other at most so many markers that the rest, a majority, does not agree with.
 
     Such a marker is farther than away_m from the place that the rest gives it, and the fit is worse with it than noise
-    explains; the one without which it becomes best goes first.
+    explains; the one without which it becomes best goes first. start: the alignment of all, where it is known, which is
+    overwritten.
     """
-    now = clouds.align(points, cloud, noise_m=pose_noise_m)
+    now = clouds.align(points, cloud, noise_m=pose_noise_m) if start is None else start
     use = now.used.copy()
     left = np.arange(len(points))
     for _ in range(min(most, len(cloud) // 2)):
         part = now.at(left)
-        off, gain = clouds.deletion(points[left], cloud, part)
+        off, gain = deletion(clouds.body_points(points[left], part) - cloud, cloud, part)
         wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)
         wrong &= (part.used.sum(axis=1) >= 4)[:, None]
         some = wrong.any(axis=1)
@@ -231,6 +247,76 @@ def without_outliers(
     return now
 
 
+def deletion(
+    residual: FloatArray, cloud: FloatArray, fit: clouds.Alignment, out: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """How far each marker is from where the others have its place, (frames, k, 3) in the cloud's axes, m, and by how
+    much the sum of squares falls without it, (frames, k), m^2.
+
+    residual (frames, k, 3): how far it is from where all have its place, in the cloud's axes, m. That it stays where
+    the marker was not used, or the others give it no place, and nothing falls. out: where the first is written.
+    A fit of n markers shows e of a marker's displacement (I - H)^-1 e, and the sum falls by e' (I - H)^-1 e (Cook and
+    Weisberg 1982, ch. 2), with H = I / n + [d] J^-1 [d]', d the place from the markers' centre, J = sum [d]'[d].
+    """
+    away = np.empty(residual.shape) if out is None else out
+    falls, used = np.empty(residual.shape[:2]), fit.used & fit.usable[:, None]
+    first, which = _choices(used)
+    entries, known = _deleted(cloud, used[first])
+    for start in range(0, len(residual), _AT_ONCE):
+        at = slice(start, start + _AT_ONCE)
+        e_x, e_y, e_z = np.ascontiguousarray(residual[at].transpose(2, 0, 1))
+        p, q, r, s, t, u = (x[which[at]] for x in entries)
+        there = (p * e_x + q * e_y + r * e_z, q * e_x + s * e_y + t * e_z, r * e_x + t * e_y + u * e_z)
+        np.stack(there, axis=2, out=away[at])
+        falls[at] = (e_x * there[0] + e_y * there[1] + e_z * there[2]) * known[which[at]]
+    return away, falls
+
+
+def _choices(used: BoolArray) -> tuple[IntArray, IntArray]:
+    """Of used markers (frames, k): a frame of each choice that occurs, and the number of the choice of each frame.
+
+    Of many frames the same markers were used.
+    """
+    bits = np.packbits(used, axis=1)
+    words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : bits.shape[1]] = bits
+    numbers = words.view(np.uint64)  # one in general, which is sorted as a number
+    if numbers.shape[1] == 1:
+        _, first, which = np.unique(numbers[:, 0], return_index=True, return_inverse=True)
+    else:
+        _, first, which = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
+    return first, which.ravel()
+
+
+def _deleted(cloud: FloatArray, used: BoolArray) -> tuple[list[FloatArray], BoolArray]:
+    """(I - H)^-1 of each marker for each choice of used ones (choices, k): its six entries (choices, k) each.
+
+    And whether the others give it a place; where they do not, it is I.
+    """
+    n = np.maximum(used.sum(axis=1), 1)[:, None]
+    cloud = np.nan_to_num(cloud)
+    d = np.where(used[:, :, None], cloud[None] - ((used @ cloud) / n)[:, None], 0.0)
+    squares = (d * d).sum(axis=(1, 2))[:, None, None] * np.eye(3)
+    moment = np.where((used.sum(axis=1) > 0)[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
+    # written out for component arrays (frames, k): as many small matrices take ten times as long
+    M = np.linalg.inv(moment).transpose(1, 2, 0)[..., None]
+    x, y, z = np.ascontiguousarray(d.transpose(2, 0, 1))
+    A_x, A_y, A_z = (
+        [u * M[i, m] - v * M[j, m] for m in range(3)] for u, i, v, j in ((y, 2, z, 1), (z, 0, x, 2), (x, 1, y, 0))
+    )
+    own = 1 - 1 / n
+    # I - H, symmetric: A = [d] J^-1, rows of [d] are (0, -z, y), (z, 0, -x) and (-y, x, 0)
+    a, b, c = own + z * A_x[1] - y * A_x[2], x * A_x[2] - z * A_x[0], y * A_x[0] - x * A_x[1]
+    f, g, h = own + x * A_y[2] - z * A_y[0], y * A_y[0] - x * A_y[1], own + y * A_z[0] - x * A_z[1]
+    p, q, r = f * h - g * g, c * g - b * h, b * g - c * f  # its adjugate
+    s, t, u = a * h - c * c, b * c - a * g, a * f - b * b
+    det = a * p + b * q + c * r
+    known = np.asarray(used & (det > 1e-3))  # below, the others do not give it a place
+    over = 1 / np.where(known, det, 1.0)
+    entries = ((p, 1.0), (q, 0.0), (r, 0.0), (s, 1.0), (t, 0.0), (u, 1.0))
+    return [np.where(known, x * over, otherwise) for x, otherwise in entries], known
+
+
 def _inside(fit: clouds.Alignment, scale: Scale) -> BoolArray:
     """(frames, markers) seen, and within the tolerance of its place."""
     return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < scale.tolerance_m)
@@ -238,6 +324,8 @@ def _inside(fit: clouds.Alignment, scale: Scale) -> BoolArray:
 
 def _try_exchanges(points: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: RobustFit) -> None:
     """Give labels to each other where that brings more markers of a frame to their places, into `fit`."""
+    if not len(at):
+        return
     p, identity = points[at], np.arange(len(cloud))
     seen = clouds.known_points(p)
     count = seen.sum(axis=1)
@@ -246,7 +334,7 @@ def _try_exchanges(points: FloatArray, cloud: FloatArray, scale: Scale, at: IntA
     best = np.maximum(np.maximum(better, count - 1), np.minimum(count, 4)).astype(float)
     chosen = np.tile(identity, (len(at), 1))
     k = len(cloud)  # all permutations of few markers, exchanges of two among some, none among many
-    pairs = combinations(range(k), 2) if len(at) and k <= _MOST_FOR_PAIRS else ()
+    pairs = combinations(range(k), 2) if k <= _MOST_FOR_PAIRS else ()
     trials = [np.array([{i: j, j: i}.get(n, n) for n in range(k)]) for i, j in pairs]
     if trials and k <= _MOST_FOR_PERMUTATIONS:
         trials = [np.array(to) for to in list(permutations(range(k)))[1:]]
@@ -284,8 +372,10 @@ class Exchange:
 
 def relabelled(points: FloatArray, places: IntArray) -> FloatArray:
     """Points (frames, k, 3) under the labels `places` (frames, k); -1 hides a point, labels left over are NaN."""
-    moved = points.copy()
     changed = np.flatnonzero((places != np.arange(int(places.shape[1]))).any(axis=1))
+    if not len(changed):
+        return points
+    moved = points.copy()
     moved[changed] = np.nan
     row, marker = np.nonzero((places[changed] >= 0) & clouds.known_points(points[changed]))
     frame = changed[row]

@@ -194,14 +194,15 @@ def windowed_sums(x: FloatArray, weights: FloatArray, step: int = 1) -> FloatArr
     whole, sums = count - count % 16, np.zeros((*x.shape[:-1], count))
     if whole:
         band = np.zeros((width + 15 * step, 16))
-        for i in range(16):
-            band[i * step : i * step + width, i] = weights
+        down, right = band.strides
+        as_strided(band, (16, width), (step * down + right, down))[:] = weights
         stretches = np.ascontiguousarray(_windows(x, whole // 16, len(band), 16 * step))
         sums[..., :whole] = (stretches.reshape(-1, len(band)) @ band).reshape(*x.shape[:-1], whole)
     if count > whole:
         sums[..., whole:] = _windows(x[..., whole * step :], count - whole, width, step) @ weights
     if not np.isfinite(sums).all():  # beside a window with NaN, zero times NaN
-        return np.asarray(np.einsum("...k,k->...", _windows(x, count, width, step), weights), dtype=float)
+        unsure = np.flatnonzero(~np.isfinite(sums).all(axis=tuple(range(sums.ndim - 1))))
+        sums[..., unsure] = np.einsum("...k,k->...", _windows(x, count, width, step)[..., unsure, :], weights)
     return sums
 
 

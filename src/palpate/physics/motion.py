@@ -97,9 +97,18 @@ def exp_rotation(phi: ArrayLike) -> FloatArray:
 def log_rotation(R: ArrayLike) -> FloatArray:
     """The shortest rotation vector of R, at most pi long. (..., 3, 3) -> (..., 3).
 
-    Through the quaternion, so that neither a small angle nor one near pi loses digits. NaN stays NaN.
+    By R - R', which holds the sine, and the trace; beyond 120 deg, where the sine loses digits, through the quaternion.
+    NaN stays NaN.
     """
-    return log_quaternion(quaternion_from_rotation(R))
+    m = np.asarray(R, dtype=float)
+    sines = np.stack([m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]], axis=-1)
+    sines *= 0.5
+    sine, cosine = np.sqrt((sines**2).sum(axis=-1)), (m[..., 0, 0] + m[..., 1, 1] + m[..., 2, 2] - 1) / 2
+    vector = sines * np.where(sine > 0, np.arctan2(sine, cosine) / np.where(sine > 0, sine, 1.0), 1.0)[..., None]
+    far = cosine < -0.5
+    if far.any():
+        vector[far] = log_quaternion(quaternion_from_rotation(m[far]))
+    return vector
 
 
 def body_rates(phi: FloatArray, phi_dot: FloatArray, phi_ddot: FloatArray) -> tuple[FloatArray, FloatArray]:
