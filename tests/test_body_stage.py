@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from palpate import Model, Stepper
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.stage import clock as stage_clock
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.fit import Plan, fit_inputs, quasi_static_spring
 from palpate.experiment.stage.inputs import Filtering, move, whole_balance
@@ -92,6 +93,24 @@ def test_the_balance_finds_the_clock(door_prepared: Prepared) -> None:
         low, high = found.interval_at(np.array(20.0))
         assert low - 1e-4 < 1.234 < high + 1e-4
         assert high - low < 5e-3
+
+
+def test_stretches_of_long_segments_lead_to_the_same_clock(
+    door_prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The valley is found by a part of the segments, its ground is that of all of them."""
+    chosen = sorted([*door_prepared.segments["quasi_static"], *door_prepared.segments["train"]])
+    assert stage_clock.stretches(chosen) == chosen
+    blind = replace(door_prepared.inputs, clock=None)
+    whole = clock_by_balance(blind, chosen)
+    monkeypatch.setattr(stage_clock, "ENOUGH_S", 12.0)
+    monkeypatch.setattr(stage_clock, "STRETCH_S", 4.0)
+    some = stage_clock.stretches(chosen)
+    assert sum(b - a for a, b in some) < 0.6 * sum(b - a for a, b in chosen)
+    assert all(any(a - 1e-9 <= c and d <= b + 1e-9 for a, b in chosen) for c, d in some)
+    found, middle = clock_by_balance(blind, chosen), np.array(20.0)
+    assert found.clock.offset_at(middle) == pytest.approx(whole.clock.offset_at(middle), abs=whole.std_s)
+    assert found.std_s == pytest.approx(whole.std_s, rel=0.2)
 
 
 def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(door_prepared: Prepared) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.experiment.stage.inputs import Inputs, body_wrench, fit_balance, move, projected
+from palpate.experiment.stage.inputs import Inputs, Moved, body_wrench, fit_balance, move, projected
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
 from palpate.identify.shapes import fit_shapes
@@ -25,6 +25,8 @@ STEP_S, COARSE_S = 0.01, 0.04
 """Steps of the search and of the first one over all offsets that are possible at all."""
 NEAR_S, AGAIN_S = 0.3, 0.05
 """How far the second goes, and how far with shapes that an offset found before has shown."""
+ENOUGH_S, STRETCH_S = 120.0, 15.0
+"""Stretches of long segments that find the valley, whose ground all of them then tell."""
 CANDIDATES = 8
 """Of the first search that are looked at with parameters that an object can have."""
 
@@ -32,23 +34,59 @@ CANDIDATES = 8
 def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     """Reference minus load-cell time at which the balance leaves the smallest residual.
 
-    Twice where shapes are to be estimated: with the shapes as given, then with those that the first clock shows.
+    Of long segments first by stretches of them, then by all. Where shapes are to be estimated, first with the shapes as
+    given, then with those that the first clock shows.
     """
-    wrench = _summed(inputs)
-    first = _profiled(inputs, segments, wrench, NEAR_S)
-    if not any(s.free for e in inputs.model.elements for s in e.shapes):
+    wrench, moved, some = _slower(inputs), move(inputs), stretches(segments)
+    first = _first(inputs, moved, segments, some, wrench)
+    near = replace(inputs, clock=first.clock)
+    if any(s.free for e in inputs.model.elements for s in e.shapes):
+        on_clock = _on_clock(inputs, first.clock, wrench)
+        near = near.with_model(fit_shapes(fit_balance(on_clock, moved), some, profiles=False).model)
+    elif some == segments:
         return first
-    on_clock = inputs.on_clock(first.clock)
-    shaped = fit_shapes(fit_balance(on_clock, move(on_clock)), segments, profiles=False)
-    again = _profiled(on_clock.with_model(shaped.model), segments, wrench, AGAIN_S)
+    again = _profiled(near, moved, segments, wrench, AGAIN_S)
     return replace(again, runner_up=first.runner_up, lags_s=first.lags_s, misfit=first.misfit)
 
 
-def _profiled(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment], reach_s: float) -> Offset:
-    search = _search(inputs, segments, wrench)
+def stretches(segments: Sequence[Segment]) -> Sequence[Segment]:
+    """Of segments that last longer than is enough, stretches spread evenly over each of them; else the segments."""
+    total, chosen = sum(b - a for a, b in segments), list[Segment]()
+    if total <= ENOUGH_S:
+        return segments
+    for a, b in segments:
+        count = max(1, round(ENOUGH_S / STRETCH_S * (b - a) / total))
+        part = (b - a) / count
+        middles = (a + part * (np.arange(count) + 0.5)).tolist()
+        chosen += [(m - min(part, STRETCH_S) / 2, m + min(part, STRETCH_S) / 2) for m in middles]
+    return chosen
+
+
+def _first(
+    inputs: Inputs, moved: Moved, segments: Sequence[Segment], some: Sequence[Segment], wrench: _Wrench
+) -> Offset:
+    """By some stretches of the segments; by all where these do not tell it."""
+    if some != segments:
+        try:
+            return _profiled(inputs, moved, some, wrench, NEAR_S, ends=(segments[0][0], segments[-1][1]))
+        except DataProblem:
+            pass
+    return _profiled(inputs, moved, segments, wrench, NEAR_S)
+
+
+def _profiled(
+    inputs: Inputs,
+    moved: Moved,
+    segments: Sequence[Segment],
+    wrench: _Wrench,
+    reach_s: float,
+    ends: Segment | None = None,
+) -> Offset:
+    """ends: of all that the load cells must have seen, where that is more than the segments."""
+    search = _search(inputs, moved, segments, wrench)
     residuals = search.residuals
     middle, count = (segments[0][0] + segments[-1][1]) / 2, round(reach_s / STEP_S)
-    start = inputs.clock or search.guess()
+    start = inputs.clock or search.guess(ends)
     drift = start.drift_ppm
 
     def tilted(clock: ClockMap) -> ClockMap:
@@ -69,17 +107,38 @@ def _profiled(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline,
     )
 
 
-def _summed(inputs: Inputs) -> tuple[Spline, Segment]:
-    """The wrench of all load cells together, in the body frame, at any time of their clock, and when it is known."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wrench:
+    """The wrench of all load cells at the reference's rate, on their own clock: quick to put onto another."""
+
+    times_s: FloatArray
+    each: tuple[FloatArray, ...]
+    """(samples, 6) of each load cell, in its frame; NaN where nothing was seen."""
+    total: Spline
+    """Of all together, in the body frame, at any time of their clock ..."""
+    known_s: Segment
+    """... and when it is known."""
+
+
+def _slower(inputs: Inputs) -> _Wrench:
     ends = [(float(x.wrench.times_s[0]), float(x.wrench.times_s[-1])) for x in inputs.sensors]
     grid = np.arange(max(a for a, _ in ends), min(b for _, b in ends), 1 / inputs.rate_hz)
-    total = np.sum([x.to_body(resample(x.wrench.times_s, x.wrench.seen_x, grid)) for x in inputs.sensors], axis=0)
+    each = tuple(resample(x.wrench.times_s, x.wrench.seen_x, grid) for x in inputs.sensors)
+    total = np.sum([x.to_body(w) for x, w in zip(inputs.sensors, each, strict=True)], axis=0)
     known = np.isfinite(total).all(axis=1)
     if not known.any():
         raise DataProblem(WHAT, "the load cells never record at the same time")
     # straight across gaps, where a spline would swing; the fit leaves them out
     bridged = interpolated(grid, grid[known], np.asarray(total[known], dtype=float))
-    return spline(grid, bridged), (float(grid[known][0]), float(grid[known][-1]))
+    return _Wrench(grid, each, spline(grid, bridged), (float(grid[known][0]), float(grid[known][-1])))
+
+
+def _on_clock(inputs: Inputs, clock: ClockMap, wrench: _Wrench) -> Inputs:
+    """`Inputs.on_clock`, to look for shapes with."""
+    if inputs.filtering.published:
+        return inputs.on_clock(clock)
+    measured = [resample(wrench.times_s, x, inputs.times_s, clock=clock) for x in wrench.each]
+    return replace(inputs, clock=clock, measured=np.array(measured))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,17 +175,22 @@ class _Search:
 
     def residuals(self, clock: ClockMap, possible: bool) -> FloatArray:
         """Sum of squares of pieces of about a second; possible: with parameters that an object can have."""
-        low = self.low(self.wrench(clock.from_reference(self.times_s)).T)
+        at = clock.from_reference(self.times_s)
+        low = self.low(np.concatenate([self.wrench(at[a:b]) for a, b in pairwise(self.edges)]).T)
         explained = self.basis @ low
         if possible:
             explained = self.small @ bounded(self.small, explained, self.least)
         left = low - explained @ self.basis
         return np.asarray(np.add.reduceat(left * left, self.starts), dtype=float)
 
-    def guess(self) -> ClockMap:
-        """The offset of all possible ones at which a possible object leaves least, to a few hundredths of a second."""
+    def guess(self, ends: Segment | None = None) -> ClockMap:
+        """The offset of all possible ones at which a possible object leaves least, to a few hundredths of a second.
+
+        ends: as for `_profiled`.
+        """
         times, known, every = self.times_s, self.known_s, max(1, round(COARSE_S * self.rate_hz))
-        first, last = float(times[-1]) - known[1], float(times[0]) - known[0]
+        begin, end = (float(times[0]), float(times[-1])) if ends is None else ends
+        first, last = end - known[1], begin - known[0]
         if not first < last:
             raise DataProblem(WHAT, "the load cell's recording is shorter than the segments")
         lags = np.arange(first, last, every / self.rate_hz)
@@ -145,12 +209,11 @@ class _Search:
         return min(deepest[:CANDIDATES], key=lambda clock: float(self.residuals(clock, True).sum()))
 
 
-def _search(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, Segment]) -> _Search:
+def _search(inputs: Inputs, moved: Moved, segments: Sequence[Segment], wrench: _Wrench) -> _Search:
     """A constant wrench in the body frame is fitted along: the load cells' zeros are not known before the clock is.
 
     Handles that are added back belong to the object's columns.
     """
-    moved = move(inputs)
     nothing = np.zeros((len(inputs.sensors), len(inputs.times_s), 6))
     handles = replace(inputs, measured=nothing, zero="none", at_contact=None)
     balance = fit_balance(replace(handles, add="nothing").with_zero("estimated"), moved)
@@ -172,10 +235,10 @@ def _search(inputs: Inputs, segments: Sequence[Segment], wrench: tuple[Spline, S
     each = [projected(replace(balance, wrench=np.tile(unit, (len(balance.times_s), 1)))).T for unit in np.eye(6)]
     rows = np.take(np.array(each), at, axis=2) * balance.weights[:, None]
     P = (np.where(weight > 0, rows, 0.0) * weight).swapaxes(0, 1)
-    acting, (whole, known) = np.flatnonzero(P.any(axis=(0, 2))), wrench  # one of six in a hinge's moment
+    acting, total = np.flatnonzero(P.any(axis=(0, 2))), wrench.total  # one of six in a hinge's moment
     return _Search(
-        replace(whole, values=whole.values[acting], curvature=whole.curvature[acting]),
-        known,
+        replace(total, values=total.values[acting], curvature=total.curvature[acting]),
+        wrench.known_s,
         inputs.times_s[at],
         tuple(int(x) for x in np.cumsum([0, *(b - a for a, b in spans)])),
         rate,
