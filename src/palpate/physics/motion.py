@@ -232,7 +232,8 @@ class Poses:
     def attached(self, T_frame_other: FloatArray) -> Poses:
         """Poses of another frame that is fixed to this one: T_world_other = T_world_frame T_frame_other."""
         R, r = T_frame_other[:3, :3], T_frame_other[:3, 3]
-        return Poses(self.times_s, self.rotation @ R, self.position + self.rotation @ r)
+        rows = self.rotation.reshape(-1, 3)  # one product, not one for each pose
+        return Poses(self.times_s, (rows @ R).reshape(-1, 3, 3), self.position + (rows @ r).reshape(-1, 3))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

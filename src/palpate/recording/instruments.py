@@ -293,7 +293,7 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     times, tables, first_stamps = list[Array](), list[Array](), None
     columns = {name: k for k, name in enumerate(places)}
     for some in text.in_parts(rows) if long else (rows,):
-        table = text.parse_rows(some, texts={0})
+        table = text.parse_rows(some, texts={0}, counts=True)
         lines = range(some.first_line, some.first_line + len(table))
         stamps = text.as_times(path, table["0"], lines)
         first_stamps = stamps[:1] if first_stamps is None else first_stamps
