@@ -103,7 +103,7 @@ def test_stretches_of_long_segments_lead_to_the_same_clock(
     assert stage_clock.stretches(chosen) == chosen
     blind = replace(door_prepared.inputs, clock=None)
     whole = clock_by_balance(blind, chosen)
-    monkeypatch.setattr(stage_clock, "ENOUGH_S", 12.0)
+    monkeypatch.setattr(stage_clock, "ENOUGH_S", 11.0)
     monkeypatch.setattr(stage_clock, "STRETCH_S", 4.0)
     some = stage_clock.stretches(chosen)
     assert sum(b - a for a, b in some) < 0.6 * sum(b - a for a, b in chosen)

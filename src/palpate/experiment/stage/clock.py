@@ -50,9 +50,9 @@ def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
 
 
 def stretches(segments: Sequence[Segment]) -> Sequence[Segment]:
-    """Of segments that last longer than is enough, stretches spread evenly over each of them; else the segments."""
+    """Of segments that last much longer than is enough, stretches spread evenly over each; else the segments."""
     total, chosen = sum(b - a for a, b in segments), list[Segment]()
-    if total <= ENOUGH_S:
+    if total <= 2 * ENOUGH_S:  # to look at some first saves nothing
         return segments
     for a, b in segments:
         count = max(1, round(ENOUGH_S / STRETCH_S * (b - a) / total))
