@@ -41,7 +41,7 @@ class Pushed:
         return np.stack(z[::-1], axis=2)[:, 0] @ constants[:3, None] + constants[3]
 
     def shows(self, _: States) -> NDArray[np.bool_]:
-        return np.ones(len(self.start), dtype=bool)
+        return np.ones((1, len(self.start)), dtype=bool)
 
     def rows(self, z: States, constants: Array, here: slice, shows: NDArray[np.bool_]) -> tuple[Array, Array]:
         Y = np.stack([*z[::-1], np.ones_like(z[0])], axis=2)[here]

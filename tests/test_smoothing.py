@@ -58,10 +58,10 @@ def shown(t: Array) -> Array:
 
 
 def felt(q: Array, v: Array, a: Array) -> Array:
-    zero = 0 * q[:, 0]
-    lean, up = np.sin(LEAN), np.cos(LEAN)
-    force = [G * lean * np.cos(q[:, 0]), -G * lean * np.sin(q[:, 0]), G * up + zero]
-    return np.stack([*force, zero, zero, v[:, 0], zero, zero, a[:, 0]], axis=1)
+    angle, speed, acceleration = np.broadcast_arrays(q[..., 0], v[..., 0], a[..., 0])
+    zero, lean, up = 0 * angle, np.sin(LEAN), np.cos(LEAN)
+    force = [G * lean * np.cos(angle), -G * lean * np.sin(angle), G * up + zero]
+    return np.stack([*force, zero, zero, speed, zero, zero, acceleration], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def test_constants_that_a_hinge_never_shows_change_nothing_where_they_are_solved
     c = seen(seconds=12.0)
     less, of_imu = c.smooth(), smoothing._Imu.shows
     z = less.trajectory.states(less.path.coefficients)
-    assert less.trajectory.shows(z).sum() == 3 * 6 + 3 * 2 + 2
+    assert less.trajectory.shows(z).any(axis=0).sum() == 3 * 6 + 3 * 2 + 2
     monkeypatch.setattr(smoothing._Imu, "shows", lambda imu, z: np.ones_like(of_imu(imu, z)))
     everything = c.smooth()
     assert everything.trajectory.shows(z).all()
@@ -368,9 +368,9 @@ def test_an_imu_that_does_not_belong_to_the_door_is_named_and_left_out(tmp_path:
         assert abs(result.data["parameters"][name]["value"] - value) < 1.5 * half(result, name)
 
 
-@pytest.mark.parametrize(("n", "each"), [(1, 4), (2, 5), (5, 6)])
-def test_elimination_in_pieces_is_that_of_the_whole_matrix(n: int, each: int) -> None:
-    rng, samples, lags = np.random.default_rng(n), 6 * each, 5
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_elimination_in_a_band_is_that_of_the_whole_matrix(n: int) -> None:
+    rng, samples, lags = np.random.default_rng(n), 30, 5
     blocks = 0.1 * rng.normal(size=(lags, samples, n, n))
     blocks[0] = blocks[0] + blocks[0].swapaxes(1, 2) + 5 * n * np.eye(n)
     whole = np.zeros((samples, n, samples, n))
@@ -379,8 +379,7 @@ def test_elimination_in_pieces_is_that_of_the_whole_matrix(n: int, each: int) ->
         for u in range(samples - lag):
             whole[u + lag, :, u], whole[u, :, u + lag] = blocks[lag, u], blocks[lag, u].T
     matrix, right = whole.reshape(samples * n, -1), rng.normal(size=(samples * n, 3))
-    factor, x = trajectory._Factor(blocks, each), right.copy()  # pyright: ignore[reportPrivateUsage]
-    factor.forward(x)
-    np.testing.assert_allclose(x.T @ x, right.T @ np.linalg.solve(matrix, right), rtol=1e-12)
-    factor.backward(x)
-    np.testing.assert_allclose(x, np.linalg.solve(matrix, right), rtol=1e-10, atol=1e-14)
+    factor = trajectory._Factor(blocks)  # pyright: ignore[reportPrivateUsage]
+    half = factor.forward(right.T.copy())
+    np.testing.assert_allclose(half @ half.T, right.T @ np.linalg.solve(matrix, right), rtol=1e-12)
+    np.testing.assert_allclose(factor.backward(half).T, np.linalg.solve(matrix, right), rtol=1e-10, atol=1e-14)

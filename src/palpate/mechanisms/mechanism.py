@@ -260,11 +260,11 @@ class Mechanism(ABC):
         raise PalpateError(f"mechanism {self.type!r}: it cannot read its coordinates from poses")
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
-        """Positions and their derivatives (samples, positions) -> the speeds of the state (samples, freedoms)."""
+        """Positions and their derivatives (..., positions) -> the speeds of the state (..., freedoms)."""
         return q_dot
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
-        """Positions and their derivatives (samples, positions) -> the accelerations (samples, freedoms)."""
+        """Positions and their derivatives (..., positions) -> the accelerations (..., freedoms)."""
         return q_ddot
 
     def motion(self, times_s: FloatArray, states: FloatArray, accelerations: FloatArray) -> Motion:

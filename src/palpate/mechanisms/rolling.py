@@ -319,16 +319,16 @@ class Rolling(Mechanism):
         """The forward speed is that of the contact along the heading."""
         if "y" not in self.state:
             return q_dot
-        ahead = q_dot[:, 0] * np.cos(q[:, 2]) + q_dot[:, 1] * np.sin(q[:, 2])
-        return np.vstack([ahead, q_dot[:, 2:].T]).T  # each in one piece
+        ahead = q_dot[..., 0] * np.cos(q[..., 2]) + q_dot[..., 1] * np.sin(q[..., 2])
+        return _before(ahead, q_dot[..., 2:])
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """How the forward speed changes: along the heading, which turns."""
         if "y" not in self.state:
             return q_ddot
-        cos, sin, turn = np.cos(q[:, 2]), np.sin(q[:, 2]), q_dot[:, 2]
-        ahead = (q_ddot[:, 0] + turn * q_dot[:, 1]) * cos + (q_ddot[:, 1] - turn * q_dot[:, 0]) * sin
-        return np.vstack([ahead, q_ddot[:, 2:].T]).T
+        cos, sin, turn = np.cos(q[..., 2]), np.sin(q[..., 2]), q_dot[..., 2]
+        ahead = (q_ddot[..., 0] + turn * q_dot[..., 1]) * cos + (q_ddot[..., 1] - turn * q_dot[..., 0]) * sin
+        return _before(ahead, q_ddot[..., 2:])
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: where a replay begins."""
@@ -467,6 +467,18 @@ class AtRest(Rolling):
             return [free[name] for name in names]
 
         return combined
+
+
+def _before(first: FloatArray, others: FloatArray) -> FloatArray:
+    """One more component (...,) before others (..., n), each in one piece."""
+    joined = np.empty((1 + others.shape[-1], *first.shape))
+    for i, part in enumerate((first, *_components(others))):
+        joined[i] = part
+    return np.moveaxis(joined, 0, -1)
+
+
+def _components(x: FloatArray) -> list[FloatArray]:
+    return [x[..., i] for i in range(x.shape[-1])]
 
 
 def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> Matrix:

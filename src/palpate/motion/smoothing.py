@@ -29,8 +29,8 @@ from palpate.physics import motion as rigid
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
 
 Felt = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""Positions and their first and second derivatives (samples, n) -> specific force at the body's origin (m/s2), angular
-rate (rad/s) and its derivative, in the body: (samples, 9).
+"""Positions and their first and second derivatives (..., samples, n) -> specific force at the body's origin (m/s2),
+angular rate (rad/s) and its derivative, in the body: (..., samples, 9).
 """
 _LATE = 1e-3
 """s: a clock that is off by more is moved before anything else."""
@@ -205,12 +205,13 @@ def fuse(
 
     def felt(q: FloatArray, speed: FloatArray, acceleration: FloatArray) -> FloatArray:
         """Omega and omega_dot in the body from 2 Im(q^-1 dq/dt), e.g. Diebel 2006, 6.5."""
-        turn = q[:, 3:]
-        inverse = turn * [1, -1, -1, -1] / (turn**2).sum(axis=1, keepdims=True)
-        u, bend = (rigid.quaternion_product(inverse, x[:, 3:]) for x in (speed, acceleration))
+        turn = q[..., 3:]
+        inverse = turn * [1, -1, -1, -1] / (turn**2).sum(axis=-1, keepdims=True)
+        u, bend = (rigid.quaternion_product(inverse, x[..., 3:]) for x in (speed, acceleration))
         omega_dot = bend - rigid.quaternion_product(u, u)
-        R = rigid.rotation_from_quaternion(turn)
-        return np.hstack([np.einsum("nji,nj->ni", R, acceleration[:, :3] - g), 2 * u[:, 1:], 2 * omega_dot[:, 1:]])
+        force = np.einsum("...ji,...j->...i", rigid.rotation_from_quaternion(turn), acceleration[..., :3] - g)
+        parts = (force, 2 * u[..., 1:], 2 * omega_dot[..., 1:])
+        return np.concatenate(np.broadcast_arrays(*parts), axis=-1)
 
     s = smooth(poses.times_s, q, times_s, np.hstack([acceleration, angular_rate]), T_body_imu, felt)
     z, m = s.trajectory.states(s.path.coefficients), s.motion
@@ -257,20 +258,24 @@ class _Imu:
         return self.times_s - self.times_s.mean()
 
     def shows(self, z: States) -> BoolArray:
-        """(constants,): of a gain or lever arm, whether what it multiplies is ever there."""
+        """(6, constants): of a gain or lever arm, whether it is of this axis and what it multiplies is ever there."""
+        shown, ends = np.zeros((6, len(self.start)), dtype=bool), np.cumsum([0, *[_FORCES] * 3, *[_RATES] * 3])
         forces, rates = (np.any(x, axis=1) for x in _features(self.felt(*z)))
-        return np.concatenate([*[forces] * 3, *[rates] * 3, [True, True]])
+        for own, start, there in zip(shown, ends[:-1], (*[forces] * 3, *[rates] * 3), strict=True):
+            own[start : start + len(there)] = there
+        shown[:, -2:] = True
+        return shown
 
     def rows(self, z: States, constants: FloatArray, here: slice, shows: BoolArray) -> tuple[FloatArray, FloatArray]:
         """(samples, 6, n, 3) and (samples, 6, constants that it shows)."""
-        part = [np.asfortranarray(x[here]) for x in z]
+        part = [x[here] for x in z]
         k = self.felt(*part)
-        y = _shown(k, constants)
-        J = np.empty((3, z[0].shape[1], 6, len(k)))
-        for d, i in np.ndindex(J.shape[:2]):
-            other = [x.copy(order="F") if d == j else x for j, x in enumerate(part)]
-            other[d][:, i] += _STEP
-            J[d, i] = (_shown(self.felt(*other), constants) - y).T / _STEP
+        y, n = _shown(k, constants), z[0].shape[1]
+        J, steps = np.empty((3, n, 6, len(k))), _STEP * np.eye(n)[:, :, None]
+        for d in range(3):  # what does not change is not computed again
+            moved = np.moveaxis(part[d].T[:, None] + steps, 0, -1)
+            other = self.felt(*(moved if d == j else x for j, x in enumerate(part)))
+            J[d] = (_shown(other, constants) - y).swapaxes(1, 2) / _STEP
         K, (forces, rates) = np.zeros((len(k), 6, shows.sum())), _features(k)
         forces, rates = forces[shows[:_FORCES]], rates[shows[3 * _FORCES :][:_RATES]]
         for i in range(3):
@@ -282,12 +287,12 @@ class _Imu:
 
 
 def _features(k: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What each axis of an accelerometer (13, samples) and a gyroscope (4, samples) anywhere on the body is linear in.
+    """What each axis of an accelerometer (13, ...) and a gyroscope (4, ...) anywhere on the body is linear in.
 
     Specific force a at the origin, angular rate w and its derivative: R' (a + w' x r + w x (w x r)) + zero.
     """
-    a, w, b = np.split(k.T, 3)
-    forces = np.empty((_FORCES, len(k)))
+    a, w, b = np.split(np.moveaxis(k, -1, 0), 3)
+    forces = np.empty((_FORCES, *k.shape[:-1]))
     forces[0], forces[1:4], forces[4:7] = 1.0, a, b
     for i, (one, other) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), start=7):
         np.multiply(w[one], w[other], out=forces[i])
@@ -295,10 +300,10 @@ def _features(k: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _shown(k: FloatArray, p: FloatArray) -> FloatArray:
-    """(samples, 6) of an IMU with these constants, on a clock that is right."""
-    forces, rates = _features(k)
-    by_force, by_rate, _ = np.split(p, [3 * _FORCES, 3 * (_FORCES + _RATES)])
-    return np.concatenate([by_force.reshape(3, -1) @ forces, by_rate.reshape(3, -1) @ rates]).T
+    """(..., 6) of an IMU with these constants, on a clock that is right."""
+    parts = zip(np.split(p, [3 * _FORCES, 3 * (_FORCES + _RATES)]), _features(k), strict=False)
+    shown = np.concatenate([by.reshape(3, -1) @ of.reshape(len(of), -1) for by, of in parts])
+    return np.moveaxis(shown.reshape(6, *k.shape[:-1]), 0, -1)
 
 
 def _constants(T_body_imu: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
@@ -29,8 +29,8 @@ _LOCAL = 5
 _ROUNDS, _SMALL, _SAME = 16, 1.0, 1.1
 """Of Gauss-Newton at most; the last changes accelerations by this share of their noise (the next one would by 0.02, it
 converges so fast), and noises by this ratio."""
-_AT_ONCE, _IN_CACHE, _PIECE = 2048, 256, 32
-"""Samples that instruments are asked for; unknowns whose rows are multiplied, and that are eliminated, at once."""
+_AT_ONCE, _IN_CACHE = 2048, 1 << 17
+"""Samples that instruments are asked for, and numbers of their rows that are multiplied at once."""
 _SETTLED = 0.05
 """Standard deviations by which constants that have settled still move."""
 _FAR = 3.0
@@ -80,11 +80,13 @@ class Instrument(Protocol):
         ...
 
     def shows(self, z: States, /) -> BoolArray:
-        """(constants,): those that this motion shows. Many of an IMU on a hinge have columns of zeros."""
+        """(k, constants): which of them each channel shows by this motion. Many of an IMU on a hinge nothing shows."""
         ...
 
     def rows(self, z: States, constants: FloatArray, here: slice, shows: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """How `shown` of a block of samples answers to q, q', q'', (samples, k, n, 3), and to the constants shown."""
+        """How `shown` of a block of samples answers to q, q', q'', (samples, k, n, 3), and to constants that some
+        channel shows, (samples, k, constants).
+        """
         ...
 
 
@@ -124,8 +126,9 @@ class Trajectory:
 
     def states(self, c: FloatArray) -> list[FloatArray]:
         """Coefficients (samples + 4, ...) -> positions, speeds, accelerations (samples, ...)."""
-        local = sliding_window_view(c, _LOCAL, axis=0)
-        return [local @ b for b in self.stencil]
+        x = np.ascontiguousarray(np.moveaxis(c, 0, -1))  # each in one piece, as mechanisms take them
+        local = [x[..., i : x.shape[-1] - _LOCAL + 1 + i] for i in range(_LOCAL)]
+        return [np.moveaxis(np.add.reduce([b * y for b, y in zip(w, local, strict=True)]), -1, 0) for w in self.stencil]
 
     @property
     def measured(self) -> FloatArray:
@@ -147,8 +150,13 @@ class Trajectory:
         return np.concatenate([i.prior for i in self.instruments])
 
     def shows(self, z: States) -> BoolArray:
-        """(constants,): of all instruments."""
-        return np.concatenate([i.shows(z) for i in self.instruments])
+        """(channels, constants): of all instruments."""
+        parts = [i.shows(z) for i in self.instruments]
+        whole, (row, column) = np.zeros(np.sum([x.shape for x in parts], axis=0), dtype=bool), (0, 0)
+        for x in parts:
+            whole[row : row + x.shape[0], column : column + x.shape[1]] = x
+            row, column = row + x.shape[0], column + x.shape[1]
+        return whole
 
     def blocks(self, z: States, p: FloatArray, shows: BoolArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Instruments' rows, some samples at a time: (samples, channels, n, 3) and (samples, channels, constants
@@ -171,10 +179,9 @@ class Trajectory:
     def _normal(self, c: FloatArray, p: FloatArray, sides: FloatArray, weight: FloatArray, of_q: FloatArray) -> _Normal:
         """The normal equations at coefficients and constants; sides, weight: (samples, n + channels, ...) of rows."""
         n, z = self.q.shape[1], self.states(c)
-        shows = self.shows(z)
-        normal = _Normal(self.stencil, len(z[0]), n, shows)
+        normal = _Normal(self.stencil, len(z[0]), n, self.shows(z))
         normal.add_positions(sides[:, :n], weight[:, :n] ** 2)
-        for here, J, K in self.blocks(z, p, shows):
+        for here, J, K in self.blocks(z, p, normal.shows):
             normal.add(here.start, J, sides[here, n:], K, weight[here, n:, None])
         normal.smooth(c, of_q)
         return normal
@@ -238,15 +245,13 @@ class Trajectory:
         sides = np.repeat(left[:, :, None], 2, axis=2)
         normal = self._normal(path.coefficients, p, sides, weight, path.sigma[:n])
         factor, half = normal.eliminated()
-        inner = normal.of_all(normal.corner - (half.T @ half)[2:])[:, 2:] + np.diag(prior**-2.0)
+        inner = normal.of_all(normal.corner - half @ half.T)[:, 2:] + np.diag(prior**-2.0)
         others = np.ones(len(p), dtype=bool)
         others[kept] = False
         onto = np.eye(len(p))[:, kept]  # what the kept ones are, less what the others take of them
         onto[others] = -symmetric_inverse(inner[np.ix_(others, others)]) @ inner[others, kept]
-        moves = half[:, 2:] @ onto[normal.shows]
-        factor.backward(moves)
-        moves = moves[: normal.size].reshape(-1, n, onto.shape[1])
-        by_moves = [np.moveaxis(v, -1, 1) for v in self.states(np.moveaxis(moves, 1, 2))]
+        moves = factor.backward(onto[normal.shows].T @ half[2:]).reshape(onto.shape[1], -1, n).transpose(1, 2, 0)
+        by_moves = self.states(moves)
         bends = -np.diff(np.dstack([moves, path.coefficients]), n=4, axis=0) * np.sqrt(_ROUGH)
         rows = np.empty((len(z[0]), left.shape[1] + n, onto.shape[1] + 1))
         rows[:, left.shape[1] :] = bends / path.sigma[:n, None]
@@ -272,47 +277,55 @@ class _Normal:
     """Normal equations of the coefficients, of which only neighbours meet, bordered by constants."""
 
     def __init__(self, stencil: FloatArray, samples: int, n: int, shows: BoolArray) -> None:
-        """Without any rows, but with ones on the diagonal beyond the end; shows: see `Instrument`.
-
-        Right sides are two, and one for each constant that they show.
-        """
-        self.stencil, self.n, self.size, self.shows = stencil, n, (samples + _LOCAL - 1) * n, shows
-        self.each = max(_LOCAL - 1, _PIECE // n)  # samples eliminated at once: then they meet their neighbours only
-        whole, columns = self.each * -(-(samples + _LOCAL - 1) // self.each), 2 + int(shows.sum())
-        self.blocks = np.zeros((_LOCAL, whole, n, n))
-        """Between the coefficients of a sample and those so many samples before it."""
-        self.blocks[0, self.size // n :] = np.eye(n)
-        self.right, self.corner = np.zeros((whole, n, columns)), np.zeros((columns - 2, columns))
+        """Without any rows; shows: see `Instrument`. Right sides are two, and one for each constant that they show."""
+        self.stencil, self.n, self.shows = stencil, n, np.asarray(shows.any(axis=0))
+        self.of_channel = [np.flatnonzero(x) for x in shows[:, self.shows]]
+        """Which of the constants that are shown are shown by each."""
+        size, columns = samples + _LOCAL - 1, 2 + int(self.shows.sum())
+        self.blocks = np.zeros((_LOCAL, size, n, n))
+        """Between the coefficients of a sample and those so many samples before it; and what is added to ..."""
+        self.diagonal = np.zeros((_LOCAL, size, n))
+        """... where both are of one coordinate."""
+        self.right, self.corner = np.zeros((columns, size, n)), np.zeros((columns, columns))
 
     def add_positions(self, sides: FloatArray, weight: FloatArray) -> None:
         """Add rows of measured coordinates with two right sides (samples, n, 2), by weights (samples, n)."""
-        on_diagonal, pull, b = np.einsum("ltii->lti", self.blocks), sides * weight[:, :, None], self.stencil[0]
+        pull, b = (sides * weight[:, :, None]).transpose(2, 0, 1), self.stencil[0]
         for i in range(_LOCAL):
-            self.right[i : i + len(pull), :, :2] += b[i] * pull
+            self.right[:2, i : i + len(weight)] += b[i] * pull
             for j in range(i + 1):
-                on_diagonal[i - j, j : j + len(pull)] += b[i] * b[j] * weight
+                self.diagonal[i - j, j : j + len(weight)] += b[i] * b[j] * weight
 
     def add(self, first: int, J: FloatArray, sides: FloatArray, K: FloatArray, weight: FloatArray) -> None:
         """Add rows (samples, rows, n, 3) of samples from `first` on, times (samples, rows, 1).
 
         Right sides: two (samples, rows, 2), and the constants' (samples, rows, constants).
         """
-        n, m = self.n, 3 * self.n
-        size = max(1, _IN_CACHE // n)
+        rows, n, beside, columns = J.shape[1], self.n, _LOCAL - 1, 2 + K.shape[2]
+        for i, shown in enumerate(self.of_channel):
+            own, at = np.hstack([sides[:, i], K[:, i, shown]]) * weight[:, i], np.append([0, 1], 2 + shown)
+            self.corner[np.ix_(at, at)] += own.T @ own
+        size = max(1, _IN_CACHE // (rows * (_LOCAL * n + columns)))
         for a in range(0, len(J), size):
             part = slice(a, a + size)
-            rows = np.concatenate([J[part].reshape(*J[part].shape[:2], m), sides[part], K[part]], axis=2)
-            rows *= weight[part]
-            met = (rows[:, :, :m].swapaxes(1, 2) @ rows).reshape(-1, n, 3, rows.shape[2])
-            met = self.stencil.T @ met  # q, q', q'' of a sample are these combinations of its coefficients
-            pairs = met[..., :m].reshape(-1, n, _LOCAL, n, 3) @ self.stencil
+            # q, q', q'' of a sample are these combinations of its coefficients
+            by_each = (J[part].reshape(-1, 3) @ self.stencil).reshape(-1, rows, n * _LOCAL)
+            count, w = len(by_each), weight[part]
+            pulls = np.ascontiguousarray((by_each * w**2).swapaxes(1, 2))
+            pairs = (pulls @ by_each).reshape(count, n, _LOCAL, n, _LOCAL)
             for i in range(_LOCAL):
-                here = slice(first + a + i, first + a + i + len(met))
-                self.right[here] += met[:, :, i, m:]
                 for j in range(i + 1):
-                    self.blocks[i - j, here.start - i + j : here.stop - i + j] += pairs[:, :, i, :, j]
-            flat = rows.reshape(-1, rows.shape[2])[:, m:]
-            self.corner += (flat.T @ flat)[2:]  # of one array with itself, of which BLAS computes half
+                    here = slice(first + a + j, first + a + j + count)
+                    self.blocks[i - j, here] += pairs[:, :, i, :, j]
+            # a coefficient meets the rows of five samples, which are neighbours in memory
+            met, others = np.zeros((count + beside, n, _LOCAL, rows)), np.zeros((count + 2 * beside, rows, columns))
+            for i, by_one in enumerate(np.moveaxis(pulls.reshape(count, n, _LOCAL, rows), 2, 0)):
+                met[i : i + count, :, beside - i] = by_one
+            others[beside:-beside, :, :2], others[beside:-beside, :, 2:] = sides[part], K[part]
+            shape = (count + beside, _LOCAL * rows, columns)
+            around = as_strided(others, shape, others.strides, writeable=False)
+            right = met.reshape(count + beside, n, -1) @ around
+            self.right[:, first + a : first + a + count + beside] += right.transpose(2, 0, 1)
 
     def smooth(self, c: FloatArray, of_q: FloatArray) -> None:
         """Take a motion near half the sampling rate, which nothing tells, as small beside the coordinates' noise.
@@ -322,21 +335,21 @@ class _Normal:
         weight = _ROUGH / of_q**2
         bends = np.diff(c, n=4, axis=0) * weight
         for i, a in enumerate(_FOURTH):
-            self.right[i : i + len(bends), :, 0] -= a * bends
+            self.right[0, i : i + len(bends)] -= a * bends
             for j, b in enumerate(_FOURTH[: i + 1]):
-                self.blocks[i - j, j : j + len(bends)] += np.diag(a * b * weight)
+                self.diagonal[i - j, j : j + len(bends)] += a * b * weight
 
     def of_all(self, x: FloatArray) -> FloatArray:
-        """(constants, 2 + constants) with zeros for those that nothing shows."""
+        """(constants, 2 + constants) with zeros for those that nothing shows, of the sides that are shown."""
         whole, at = np.zeros((len(self.shows), 2 + len(self.shows))), np.flatnonzero(self.shows)
-        whole[np.ix_(at, np.append([0, 1], 2 + at))] = x
+        whole[np.ix_(at, np.append([0, 1], 2 + at))] = x[2:]
         return whole
 
     def eliminated(self) -> tuple[_Factor, FloatArray]:
-        """The factor L of what the coefficients meet in, and L^-1 times the right sides, in their place."""
-        factor, half = _Factor(self.blocks, self.each), self.right.reshape(-1, self.right.shape[2])
-        factor.forward(half)
-        return factor, half
+        """The factor L of what the coefficients meet in, and L^-1 times the right sides, (sides, coefficients)."""
+        np.einsum("ltii->lti", self.blocks)[:] += self.diagonal
+        factor = _Factor(self.blocks)
+        return factor, factor.forward(self.right.reshape(len(self.right), -1))
 
     def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
@@ -346,7 +359,7 @@ class _Normal:
         with random signs. pull: (constants,) to what they are believed to be before, in standard deviations `prior`.
         """
         factor, half = self.eliminated()
-        inside = (half.T @ half)[2:]
+        inside = half @ half.T
         inner, inside = self.of_all(self.corner - inside), self.of_all(inside)
         inner[:, 0] += pull / prior
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
@@ -354,62 +367,37 @@ class _Normal:
         root = np.linalg.cholesky(covariance)
         others, most = np.split(np.linalg.eigh(root.T @ inside[:, 2:] @ root)[1], [1 - _SWAYS], axis=1)
         signs = np.random.default_rng(1).choice([-1.0, 1.0], (others.shape[1], 1))
-        moves = half[:, 2:] @ -np.hstack([constants, root @ np.hstack([most, others @ signs])])[self.shows]
-        moves[:, :2] += half[:, :2]
-        factor.backward(moves)
-        steps, swayed = np.split(moves[: self.size].reshape(-1, self.n, moves.shape[1]), [2], axis=2)
-        return steps, constants, stds, swayed
+        moves = -np.hstack([constants, root @ np.hstack([most, others @ signs])])[self.shows].T @ half[2:]
+        moves[:2] += half[:2]
+        moves = factor.backward(moves).reshape(len(moves), -1, self.n).transpose(1, 2, 0)
+        return moves[..., :2], constants, stds, moves[..., 2:]
 
 
 class _Factor:
-    """Cholesky's factor L of a banded matrix, in dense pieces along its diagonal (Golub & Van Loan 2013, 4.5.1).
+    """Cholesky's factor L of a banded matrix, by LAPACK."""
 
-    LAPACK's own for bands takes one right side after the other, and reads the factor anew for each.
-    """
-
-    def __init__(self, blocks: FloatArray, each: int) -> None:
-        """blocks: (lags, samples, n, n), as `_Normal` has them, of whole pieces; each: samples of a piece."""
-        from scipy.linalg.blas import dtrsm
-        from scipy.linalg.lapack import dpotrf
+    def __init__(self, blocks: FloatArray) -> None:
+        """blocks: (lags, samples, n, n), as `_Normal` has them."""
+        from scipy.linalg.lapack import dpbtrf
 
         lags, samples, n, _ = blocks.shape
-        count, m = samples // each, (lags - 1) * n
-        whole, inside = blocks.reshape(lags, count, each, n, n), np.zeros((count, each, n, each, n))
-        between = np.zeros((count, lags - 1, n, lags - 1, n))
-        for lag, u in np.ndindex(lags, each):
-            if u + lag < each:
-                inside[:, u + lag, :, u] = whole[lag, :, u]
-            else:
-                between[:, u + lag - each, :, u - each + lags - 1] = whole[lag, :, u]
-        self.pieces = inside.reshape(count, each * n, each * n)
-        """Lower triangles; LAPACK, which counts along columns, sees the transposed, upper ones."""
-        self.between = between.reshape(count, m, m)
-        """Of the first unknowns of the next piece with the last ones of this."""
-        for i, (piece, after) in enumerate(zip(self.pieces, self.between, strict=True)):
-            if dpotrf(piece.T, lower=0, clean=0, overwrite_a=1)[1]:
-                raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument")
-            if i + 1 < count:
-                dtrsm(1.0, piece[-m:, -m:].T, after.T, lower=0, trans_a=1, overwrite_b=1)
-                self.pieces[i + 1, :m, :m] -= after @ after.T
+        band = np.zeros((samples, n, lags * n))  # of each column from its diagonal on: rows farther down come later
+        strides = np.array([n * lags * n, lags * n - 1, n, 1]) * band.itemsize
+        below = as_strided(band, (samples, n, lags, n), strides.tolist())
+        below[:, :, 0] = np.tril(blocks[0]).swapaxes(1, 2)  # zeros are above, where others come
+        below[:, :, 1:] = blocks[1:].transpose(1, 3, 0, 2)
+        self.band, wrong = dpbtrf(band.reshape(-1, lags * n).T, lower=1, overwrite_ab=1)
+        if wrong:
+            raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument")
 
-    def forward(self, right: FloatArray) -> None:
-        """L^-1 right (size, columns), in its place."""
-        from scipy.linalg.blas import dtrsm
+    def forward(self, right: FloatArray) -> FloatArray:
+        """L^-1 of right sides (columns, size), in their place."""
+        from scipy.linalg.lapack import dtbtrs
 
-        m, before = self.between.shape[1], None
-        for i, x in enumerate(right.reshape(len(self.pieces), -1, right.shape[1])):
-            if before is not None:
-                x[:m] -= self.between[i - 1] @ before[-m:]
-            dtrsm(1.0, self.pieces[i].T, x.T, side=1, lower=0, overwrite_b=1)
-            before = x
+        return dtbtrs(self.band, right.T, uplo="L", overwrite_b=1)[0].T
 
-    def backward(self, right: FloatArray) -> None:
-        """L'^-1 right (size, columns), in its place."""
-        from scipy.linalg.blas import dtrsm
+    def backward(self, right: FloatArray) -> FloatArray:
+        """L'^-1 of right sides (columns, size), in their place."""
+        from scipy.linalg.lapack import dtbtrs
 
-        m, after = self.between.shape[1], None
-        for i, x in reversed(list(enumerate(right.reshape(len(self.pieces), -1, right.shape[1])))):
-            if after is not None:
-                x[-m:] -= self.between[i].T @ after[:m]
-            dtrsm(1.0, self.pieces[i].T, x.T, side=1, lower=0, trans_a=1, overwrite_b=1)
-            after = x
+        return dtbtrs(self.band, right.T, uplo="L", trans="T", overwrite_b=1)[0].T

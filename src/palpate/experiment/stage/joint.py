@@ -110,8 +110,8 @@ class _LoadCells:
         return self._columns(z, everything, model) @ p - self._measured(z, everything, model) + self.variations @ off
 
     def shows(self, _: States) -> BoolArray:
-        """(constants,): all, as far as is known before."""
-        return np.ones(len(self.start), dtype=bool)
+        """(rows, constants): all, as far as is known before."""
+        return np.ones((len(self.noise), len(self.start)), dtype=bool)
 
     def rows(self, z: States, constants: FloatArray, here: slice, shows: BoolArray) -> tuple[FloatArray, FloatArray]:
         """By differences for motion and shapes; the columns themselves for the parameters."""

@@ -94,15 +94,16 @@ def felt_by(mechanism: Mechanism, up: FloatArray | None = None) -> Felt:
 
     def felt(q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         speeds, accelerations = mechanism.speeds_of(q, q_dot), mechanism.accelerations_of(q, q_dot, q_ddot)
-        k = mechanism.body_motion([*q.T, *speeds.T], list(accelerations.T), ARRAYS)
+        state = [x[..., i] for x in (q, speeds) for i in range(x.shape[-1])]
+        k = mechanism.body_motion(state, [accelerations[..., i] for i in range(accelerations.shape[-1])], ARRAYS)
         force = k.specific_acceleration
         if up is not None and up.any():
-            (x, y, _), _ = mechanism.place([*q.T, *speeds.T], ARRAYS)
+            (x, y, _), _ = mechanism.place(state, ARRAYS)
             gx, gy = mechanism.gravity * up
             force = tuple(a + gx * b + gy * c for a, b, c in zip(force, x, y, strict=True))
-        parts = np.empty((9, len(q)))
+        parts = np.empty((9, *np.broadcast_shapes(q.shape, q_dot.shape, q_ddot.shape)[:-1]))
         for part, x in zip(parts, (*force, *k.omega, *k.omega_dot), strict=True):
             part[:] = x
-        return parts.T
+        return np.moveaxis(parts, 0, -1)
 
     return felt
