@@ -18,8 +18,10 @@ from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.fit import Plan, fit_inputs, quasi_static_spring
 from palpate.experiment.stage.inputs import Filtering, move, whole_balance
 from palpate.experiment.stage.prepare import Prepared
+from palpate.experiment.stage.variations import estimated
 from palpate.identify.shapes import with_shapes
 from palpate.motion.clock import ClockMap
+from palpate.motion.derivatives import design_lowpass
 from palpate.twin.door import DoorTwin
 from tests.door_files import copy_of, short_door
 
@@ -111,6 +113,25 @@ def test_stretches_of_long_segments_lead_to_the_same_clock(
     found, middle = clock_by_balance(blind, chosen), np.array(20.0)
     assert found.clock.offset_at(middle) == pytest.approx(whole.clock.offset_at(middle), abs=whole.std_s)
     assert found.std_s == pytest.approx(whole.std_s, rel=0.2)
+
+
+def test_a_clock_that_is_hardly_off_changes_wrenches_by_their_slope(door_prepared: Prepared) -> None:
+    """Below 10 Hz by as much as resampling shows over a millisecond to either side."""
+    inputs, lowpass, clock = door_prepared.inputs, design_lowpass(100.0, 10.0), door_prepared.inputs.clock
+    assert clock is not None
+    clock, far = replace(clock, offset_std_s=2e-5, drift_std_ppm=1.0), 50
+    by_clock = {"clock": (clock.offset_std_s, 0.0), "drift": (0.0, clock.drift_std_ppm)}
+    inputs = inputs.on_clock(clock)
+    moved = {v.name: v.inputs.measured - inputs.measured for v in estimated(inputs) if v.name in by_clock}
+    assert moved.keys() == by_clock.keys()
+    for name, (late, ppm) in by_clock.items():
+        ends = [
+            replace(clock, offset_s=clock.offset_s + n * late, drift_ppm=clock.drift_ppm + n * ppm) for n in (-far, far)
+        ]
+        before, after = (inputs.on_clock(end).measured for end in ends)
+        expected = (after - before) / (2 * far)
+        a, b = (lowpass.apply(np.nan_to_num(x[0]).T)[:, 20:-20] for x in (expected, moved[name]))
+        assert (np.sqrt(np.mean((a - b) ** 2, axis=1)) < 0.01 * np.sqrt(np.mean(a**2, axis=1))).all()
 
 
 def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(door_prepared: Prepared) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from palpate.errors import MissingExtra
 from palpate.physics import functions
-from palpate.physics.functions import ARRAYS, FLOATS, Functions, casadi_functions
+from palpate.physics.functions import ARRAYS, FLOATS, Functions, casadi_functions, remembering
 from palpate.physics.motion import Motion
 from tests.conftest import needs
 
@@ -49,6 +49,14 @@ def test_without_casadi_the_install_line_is_said(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(functions, "import_module", absent)
     with pytest.raises(MissingExtra, match=r"needs CasADi, which is not installed: pip install 'palpate\[casadi\]'"):
         casadi_functions()
+
+
+def test_what_is_remembered_is_of_the_array_itself() -> None:
+    fn, x = remembering(ARRAYS), np.array(VALUES)
+    assert fn.sin(x) is fn.sin(x)
+    assert (fn.cos(x) == np.cos(x)).all()
+    for i in range(100):  # of each anew, though one may lie where the one before was
+        assert (fn.sin(x + i) == np.sin(x + i)).all()
 
 
 def test_a_motion_refuses_arrays_that_do_not_belong_together() -> None:

@@ -617,5 +617,6 @@ def test_samples_that_were_not_seen_stay_unknown() -> None:
     assert motion.poses is not None
     rotation = motion.poses.rotation.copy()
     rotation[1] = np.nan
-    k = mechanism.observe(replace(motion, poses=Poses(motion.times_s, rotation, motion.poses.position)))
+    seen = Poses(motion.times_s, rotation, motion.poses.position)
+    k = mechanism.observe(replace(motion, poses=seen, positions=None))
     assert np.isnan(k.coordinates["camber"].position).tolist() == [False, True, False, False]

@@ -13,7 +13,7 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms.four_bar import FourBar
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, Functions, Scalar
+from palpate.physics.functions import ARRAYS, Functions, Scalar, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
 from palpate.physics.units import STANDARD_GRAVITY
 
@@ -272,14 +272,14 @@ class Mechanism(ABC):
 
         NaN where the state is not known.
         """
-        state = list(states.T)
-        k = self.body_motion(state, list(accelerations.T), ARRAYS)
-        rows, origin = self.place(state, ARRAYS)
+        state, fn = list(states.T), remembering(ARRAYS)
+        k = self.body_motion(state, list(accelerations.T), fn)
+        rows, origin = self.place(state, fn)
         R = np.empty((3, 3, len(times_s)))
         for i, j in np.ndindex(3, 3):
             R[i, j] = rows[i][j]
         vectors = np.empty((5, 3, len(times_s)))  # component by component, as `Motion` keeps them
-        parts = (k.specific_acceleration, k.omega, k.omega_dot, self.velocity(state, ARRAYS), origin)
+        parts = (k.specific_acceleration, k.omega, k.omega_dot, self.velocity(state, fn), origin)
         for vector, triple in zip(vectors, parts, strict=True):
             vector[0], vector[1], vector[2] = triple
         a, omega, omega_dot, v, r = (vector.T for vector in vectors)

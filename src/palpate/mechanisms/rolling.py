@@ -31,7 +31,7 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, into_body, unwrapped
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, Functions, Scalar
+from palpate.physics.functions import ARRAYS, Functions, Scalar, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
 
 WheelSpeed = Literal["conjugate", "published"]
@@ -218,11 +218,14 @@ class Rolling(Mechanism):
                 "the motion has no poses or no velocity of the axle",
                 remedy="build it from markers: an IMU alone does not see the ground",
             )
-        camber, pitch, heading = self._angles(motion.poses)
-        k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
+        camber, pitch, heading = self._angles(motion.poses, motion.positions)
+        k, fn = (
+            Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot),
+            remembering(ARRAYS),
+        )
         if self.moves != "full":
             k = self._held(k, pitch)
-        turn, sin, cos = _turn(camber, pitch, ARRAYS), np.sin(camber), np.cos(camber)
+        turn, sin, cos = _turn(camber, pitch, fn), fn.sin(camber), fn.cos(camber)
         w, b = _out_of(turn, k.omega), _out_of(turn, k.omega_dot)
         v, a = _out_of(turn, _triple(list(motion.velocity.T))), _out_of(turn, k.specific_acceleration)
         p1 = w[1] / cos
@@ -231,7 +234,7 @@ class Rolling(Mechanism):
         h2 = b[2] - p2 * sin - p1 * w[0] * cos
         angles = ((camber, w[0], b[0] + h1 * w[1]), (pitch, p1, p2), (heading, h1, h2))
         # a is seen from the world, C turns: v_x changes by its part ahead and what turns into it
-        return self._complete(k, angles, (v[0], v[1], a[0] + h1 * v[1]), (w[1], w[2], b[2]), ARRAYS)
+        return self._complete(k, angles, (v[0], v[1], a[0] + h1 * v[1]), (w[1], w[2], b[2]), fn)
 
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """The body's motion, and how each part moves along."""
@@ -343,8 +346,12 @@ class Rolling(Mechanism):
                 states |= {name: c[coordinate].position, f"{name}_rate": c[coordinate].speed}
         return np.stack([states[name] for name in self.state], axis=1)
 
-    def _angles(self, poses: Poses) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Camber, pitch and heading; a camber that is held is zero."""
+    def _angles(self, poses: Poses, positions: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Camber, pitch and heading; a camber that is held is zero. positions: from which the poses were made."""
+        if positions is not None:
+            known = dict(zip(self.state, positions.T, strict=False))
+            held = 0.0 * known["pitch"]
+            return known.get("camber", held), known["pitch"], known.get("yaw", held)
         R = poses.rotation
         sine = R[:, 2, 2]
         steep = np.flatnonzero(np.abs(sine) > math.sin(_STEEPEST))

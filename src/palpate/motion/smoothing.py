@@ -26,7 +26,7 @@ from palpate.motion.derivatives import (
 )
 from palpate.motion.trajectory import Path, States, Trajectory
 from palpate.physics import motion as rigid
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, spread
 
 Felt = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Positions and their first and second derivatives (..., samples, n) -> specific force at the body's origin (m/s2),
@@ -37,6 +37,8 @@ _LATE = 1e-3
 _LIKE, _LEAST = 0.3, 1e-4
 """Noise of a channel, at least: over that of the instrument's loudest one, and over what it shows."""
 _NOISE_WINDOW_S, _SLOW_S = 0.11, 0.1
+_ENOUGH, _STRETCH = 1 << 17, 1 << 12
+"""Samples of an IMU that tell its noise, to a third of a percent, in stretches of so many spread evenly."""
 _PRIOR = np.array([*[0.5, *[0.05] * 3, *[1.0] * 9] * 3, *[0.1, *[0.05] * 3] * 3, 1e-3, 5e-5])
 """How far constants may be from where they start. Accelerometer, each axis: zero (m/s2), gains, lever arms (m);
 gyroscope: zero (rad/s), gains; clock: s, s/s. It holds what the data do not show.
@@ -150,7 +152,8 @@ def smooth(
     of_q = np.maximum(np.where(np.isfinite(of_q), of_q, 0.0), 1e-7 * np.nanstd(q, axis=0) + 1e-12)
     share = min(1.0, rate / rate_hz(imu_s))  # of white noise that is left at the lower rate
     # fourth differences of white noise have the variance 70, of motion hardly any
-    bends = np.diff(imu[np.isfinite(imu).all(axis=1)], n=4, axis=0)
+    seen = np.flatnonzero(np.isfinite(imu).all(axis=1))
+    bends = np.concatenate([np.diff(imu[seen[a:b]], n=4, axis=0) for a, b in spread(len(seen), _ENOUGH, _STRETCH)])
     of_imu = np.median(np.abs(bends), axis=0) / (0.6745 * np.sqrt(70.0))
     of_imu = np.maximum(of_imu * np.sqrt(share), _LEAST * np.nanstd(y, axis=0) + 1e-9)
     of_imu = np.maximum(of_imu, _LIKE * np.repeat([of_imu[FORCE].max(), of_imu[RATE].max()], 3))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any
 
@@ -49,6 +49,22 @@ def _sign(x: float) -> float:
 
 ARRAYS = _table(np, atan2=np.arctan2, step=lambda x: np.where(np.asarray(x) > 0, 1.0, 0.0))
 FLOATS = _table(math, abs=abs, sign=_sign, step=lambda x: 1.0 if x > 0 else 0.0, minimum=min, maximum=max)
+
+
+def remembering(fn: Functions) -> Functions:
+    """The same, but sine and cosine of one and the same array are computed once: for the parts of one motion."""
+
+    def once(f: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
+        known: dict[int, tuple[Scalar, Scalar]] = {}
+
+        def recalled(x: Scalar) -> Scalar:
+            if id(x) not in known:
+                known[id(x)] = x, f(x)  # as long as x is held here, nothing else bears its number
+            return known[id(x)][1]
+
+        return recalled
+
+    return replace(fn, sin=once(fn.sin), cos=once(fn.cos))
 
 
 def casadi_functions() -> Functions:

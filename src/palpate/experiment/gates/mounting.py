@@ -319,7 +319,7 @@ def mistaken(case: Case) -> Iterator[Finding]:
     while some := list(islice(possible, AT_ONCE)):
         for (cause, key, words, other), train in zip(some, case.fit.trains([x for *_, x in some]), strict=True):
             try:
-                share = _unexplained(case.fit.recompressed(other)[0] if train is None else train) / ours
+                share = _unexplained(case.fit.recompressed(other, joined=True)[0] if train is None else train) / ours
             except PalpateError:
                 continue
             if share < best[0] * (ORDER_SHARE if cause == "order" else 1.0):  # a turned sensor resembles some order

@@ -325,21 +325,29 @@ class Fit:
 
     def values_again(self, inputs: Inputs, train: Compressed | None = None) -> dict[str, float]:
         """Estimate -> its value by `again`."""
-        train, spring = self._again(inputs, train)
+        train, spring = self._again(inputs, train, joined=True)
         believed = _believed(inputs, spring, self.damping)
         return solve_values(train, **believed, start=self.solution.theta)
 
-    def _again(self, inputs: Inputs, train: Compressed | None) -> tuple[Compressed, Mapping[str, float] | None]:
+    def _again(
+        self, inputs: Inputs, train: Compressed | None, *, joined: bool = False
+    ) -> tuple[Compressed, Mapping[str, float] | None]:
         if train is not None:
             return train, None
-        train, balance = self.recompressed(inputs)
+        train, balance = self.recompressed(inputs, joined=joined)
         spring = quasi_static_spring(inputs, balance, self.plan)
         return train, None if spring is None else spring.values
 
-    def recompressed(self, inputs: Inputs) -> tuple[Compressed, Balance]:
-        """The compressed balance of other inputs with the same weights of the rows, and the whole one."""
+    def recompressed(self, inputs: Inputs, *, joined: bool = False) -> tuple[Compressed, Balance]:
+        """The compressed balance of other inputs with the same weights of the rows, and the whole one.
+
+        joined: its pieces are one, which is enough for values.
+        """
         moved, balance = self.with_inputs(inputs)
-        train = compressed(inputs, moved, self.plan.segments, balance)
+        if joined:
+            (train,) = compressed_each(inputs, moved, self.plan.segments, balance, (balance.wrench,))
+        else:
+            train = compressed(inputs, moved, self.plan.segments, balance)
         return replace(train, weights=self.train.weights), balance
 
     def trains(self, others: Sequence[Inputs]) -> list[Compressed | None]:

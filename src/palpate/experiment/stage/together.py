@@ -14,7 +14,7 @@ from palpate.identify.balance import Segment
 from palpate.mechanisms import Mechanism
 from palpate.motion.smoothing import Felt, Smoothed, smooth
 from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
-from palpate.physics.functions import ARRAYS
+from palpate.physics.functions import ARRAYS, remembering
 from palpate.physics.motion import Poses, transform
 
 COVERED, DISAGREE, GYRO_SCALE = 0.8, 2.0, 0.02
@@ -95,15 +95,16 @@ def felt_by(mechanism: Mechanism, up: FloatArray | None = None) -> Felt:
     def felt(q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         speeds, accelerations = mechanism.speeds_of(q, q_dot), mechanism.accelerations_of(q, q_dot, q_ddot)
         state = [x[..., i] for x in (q, speeds) for i in range(x.shape[-1])]
-        k = mechanism.body_motion(state, [accelerations[..., i] for i in range(accelerations.shape[-1])], ARRAYS)
+        fn = remembering(ARRAYS)
+        k = mechanism.body_motion(state, [accelerations[..., i] for i in range(accelerations.shape[-1])], fn)
         force = k.specific_acceleration
         if up is not None and up.any():
-            (x, y, _), _ = mechanism.place(state, ARRAYS)
+            (x, y, _), _ = mechanism.place(state, fn)
             gx, gy = mechanism.gravity * up
             force = tuple(a + gx * b + gy * c for a, b, c in zip(force, x, y, strict=True))
         parts = np.empty((9, *np.broadcast_shapes(q.shape, q_dot.shape, q_ddot.shape)[:-1]))
-        for part, x in zip(parts, (*force, *k.omega, *k.omega_dot), strict=True):
-            part[:] = x
+        for i, x in enumerate((*force, *k.omega, *k.omega_dot)):
+            parts[i] = x
         return np.moveaxis(parts, 0, -1)
 
     return felt
