@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +51,8 @@ _COLUMN_NAMES = (
     "Time,scaledAccelX,scaledAccelY,scaledAccelZ,scaledGyroX,scaledGyroY,scaledGyroZ,"
     "estGravityZ,estGravityZ:valid,estGravityY,estGravityY:valid,estGravityX"
 )
+_SPARE = 1.1
+"""Room for rows, over what the file's beginning lets expect."""
 # The writer's time of the first sample: 2024-01-01 00:00:00 UTC.
 _START_NS = 1_704_067_200_000_000_000
 
@@ -290,39 +292,29 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     labels = [names[place] if place < len(names) else f"column {place + 1}" for place in range(len(fields))]
     first_line = len(preamble) + 1
     rows = text.Rows(path, data, first, text.trimmed_end(data), first_line, separator, labels)
-    times, tables, first_stamps = list[Array](), list[Array](), None
-    columns = {name: k for k, name in enumerate(places)}
-    for some in text.in_parts(rows) if long else (rows,):
-        table = text.parse_rows(some, texts={0}, counts=True)
-        lines = range(some.first_line, some.first_line + len(table))
+    kinds = [_Kind("imu", (*ACCELERATION, *ANGULAR_RATE), ACCELERATION), _Kind("imu gravity", GRAVITY, GRAVITY)]
+    kinds = [kind for kind in kinds if set(kind.names) <= places.keys()]
+    first_stamps, start, size = None, 0.0, path.stat().st_size
+    for part in text.in_parts(rows) if long else (rows,):
+        table = text.parse_rows(replace(part, first_line=first_line), texts={0})
+        lines = range(first_line, first_line + len(table))
         stamps = text.as_times(path, table["0"], lines)
         first_stamps = stamps[:1] if first_stamps is None else first_stamps
-        times.append(text.seconds(path, stamps, lines, since=first_stamps))
-        # copied, so that polars has its memory back for the next part
-        tables.append(table.select(str(place) for place in places.values()).to_numpy(order="fortran", writable=True))
-    times_s, lines = np.concatenate(times), range(first_line, first_line + sum(map(len, tables)))
-    times_s -= times_s[0]
-    moving = np.concatenate([_any_value(table, [columns[name] for name in ACCELERATION]) for table in tables])
-    if not moving.any():
+        times_s = text.seconds(path, stamps, lines, since=first_stamps)
+        start = float(times_s[0]) if lines.start == rows.first_line else start
+        numbers = {name: table[str(place)].to_numpy() for name, place in places.items()}
+        numbers |= {name: g * numbers[name] for name in ACCELERATION}
+        for kind in kinds:
+            kind.add(times_s - start, numbers, int(_SPARE * len(table) * size / len(part.data)))
+        first_line = lines.stop
+    if not kinds[0].count:
         raise FileProblem(path, "every row has zero acceleration", remedy="check that the accelerometer was recorded")
     channels = dict[str, Channel]()
-    seen = moving
-    for clock_name, names, unit in (("imu", (*ACCELERATION, *ANGULAR_RATE), ""), ("imu gravity", GRAVITY, "m/s2")):
-        if clock_name != "imu":
-            known = [columns[name] for name in names if name in columns]
-            seen = np.concatenate([_any_value(table, known) for table in tables])
-            if len(known) < len(names) or not seen.any():
-                continue
-        every = bool(seen.all())
-        at = lines if every else np.flatnonzero(seen) + first_line
-        clock = text.clock_of(path, clock_name, times_s if every else times_s[seen], at)
-        x = np.empty((len(seen), len(names)), order="F")  # side by side, as they will be asked for
-        for column, name in zip(x.T, names, strict=True):
-            np.concatenate([table[:, columns[name]] for table in tables], out=column)
-            column *= g if name in ACCELERATION else 1.0
-        x = x if every else np.asfortranarray(x[seen])
-        for column, name in zip(x.T, names, strict=True):
-            channels[name] = Channel(name, column, clock, unit or ("m/s2" if name in ACCELERATION else "rad/s"), "imu")
+    for kind in (kind for kind in kinds if kind.count):
+        times_s, *samples = kind.columns[:, : kind.count]
+        clock = text.clock_of(path, kind.clock, times_s, kind.lines(rows.first_line))
+        for column, name in zip(samples, kind.names, strict=True):
+            channels[name] = Channel(name, column, clock, "rad/s" if name in ANGULAR_RATE else "m/s2", "imu")
     return Recording(channels, path, MICROSTRAIN)
 
 
@@ -385,7 +377,34 @@ def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int
     return places
 
 
-def _any_value(table: Array, places: Sequence[int]) -> NDArray[np.bool_]:
-    """Rows (n,) in which any of these columns holds something other than zero or nothing."""
-    columns = [table[:, place] for place in places] or [np.zeros(len(table))]
-    return np.logical_or.reduce([(column != 0) & ~np.isnan(column) for column in columns])
+@dataclass(slots=True, eq=False)
+class _Kind:
+    """Rows of one kind, as they come from the parts of a file."""
+
+    clock: str
+    names: tuple[str, ...]
+    marks: tuple[str, ...]
+    """A row is of this kind where any of these is something other than zero or nothing."""
+    count: int = 0
+    """How many rows there are."""
+    columns: Array = field(default_factory=lambda: np.empty((0, 0)))
+    """Times and samples, each with room for more: side by side, as they will be asked for."""
+    seen: list[NDArray[np.bool_]] = field(default_factory=list[NDArray[np.bool_]])
+    """Which rows of each part are of this kind."""
+
+    def add(self, times_s: Array, numbers: Mapping[str, Array], room: int) -> None:
+        """Those of a part; room: how many the file may hold. Memory that is not written to costs nothing."""
+        seen = np.logical_or.reduce([(numbers[n] != 0) & ~np.isnan(numbers[n]) for n in self.marks])
+        begin, self.count = self.count, self.count + int(np.count_nonzero(seen))
+        self.seen.append(seen)
+        if self.count > self.columns.shape[1]:
+            before, room = self.columns[:, :begin], max(room, self.count + begin // 2)
+            self.columns = np.empty((1 + len(self.names), room))
+            self.columns[: len(before), :begin] = before
+        for column, x in zip(self.columns, (times_s, *(numbers[n] for n in self.names)), strict=False):
+            column[begin : self.count] = x if self.count - begin == len(x) else x[seen]
+
+    def lines(self, first: int) -> text.Lines:
+        """Of the file, counted from that of its first row."""
+        seen = np.concatenate(self.seen)
+        return range(first, first + self.count) if len(seen) == self.count else np.flatnonzero(seen) + first

@@ -204,12 +204,13 @@ def merge_recordings(recordings: Sequence[Recording]) -> Recording:
 
 
 def _side_by_side(columns: Sequence[Array]) -> Array | None:
-    """(n, k): columns that follow one another in memory, as one array without a copy; None where they do not."""
+    """(n, k): columns at equal distances in memory, as one array without a copy; None where they are not."""
     n, begin = len(columns[0]), [column.__array_interface__["data"][0] for column in columns]
+    apart = {b - a for a, b in pairwise(begin)}
     same = all(c.base is columns[0].base and c.base is not None and c.strides == (8,) for c in columns)
-    if not same or n < 2 or len(columns) < 2 or any(b - a != 8 * n for a, b in pairwise(begin)):
+    if not same or n < 2 or len(apart) != 1 or (by := apart.pop()) < 8 * n:
         return None
-    return as_strided(columns[0], (n, len(columns)), (8, 8 * n), writeable=False)
+    return as_strided(columns[0], (n, len(columns)), (8, by), writeable=False)
 
 
 def _usual_step(times_s: Array) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from csv import reader
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +18,8 @@ from palpate.recording.recording import Array, Clock, disorder
 
 Lines = NDArray[np.intp] | Sequence[int]
 """Of a file, by row."""
-PART_BYTES = 1 << 24
-"""Of a text that are read together."""
+PART_BYTES = 1 << 22
+"""Of a text that are read together: so few that the same memory serves all parts."""
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 _DECIMAL_COMMA = re.compile(rb"\d,\d")
 _CUT_OFF = "the file seems to be cut off; copy or export it again"
@@ -91,22 +90,15 @@ class Rows:
 def in_parts(rows: Rows) -> Iterator[Rows]:
     """The rows from where `rows` begins to the end of its file, some at a time; `rows.data` is the file's beginning.
 
-    Numbers take less memory than their text, and all of an hour's text would be more than all that follows.
+    Numbers take less memory than their text, and all of an hour's text would be more than all that follows. Lines are
+    not counted: `first_line` is that of all rows.
     """
-    line = rows.first_line
     with rows.path.open("rb") as file:
         file.seek(rows.start)
-        while part := file.read(PART_BYTES):
-            part += file.readline()
+        while some := file.read(PART_BYTES):
+            part = some + file.readline()
             if stop := trimmed_end(part):
-                yield replace(rows, data=part, start=0, stop=stop, first_line=line)
-            line += _line_ends(part)
-
-
-def _line_ends(data: bytes) -> int:
-    """How many there are; some bytes at a time, which stay in the cache: `bytes.count` stops at each."""
-    codes, some = np.frombuffer(data, np.uint8), 1 << 18
-    return sum(int(np.count_nonzero(codes[i : i + some] == ord("\n"))) for i in range(0, len(codes), some))
+                yield replace(rows, data=part, start=0, stop=stop)
 
 
 def trimmed_end(data: bytes) -> int:
@@ -117,10 +109,8 @@ def trimmed_end(data: bytes) -> int:
     return stop
 
 
-def parse_rows(rows: Rows, texts: Collection[int] = (), *, counts: bool = False) -> pl.DataFrame:
+def parse_rows(rows: Rows, texts: Collection[int] = ()) -> pl.DataFrame:
     """Rows as Float64 columns "0", "1", ... (String for `texts`), one per label; empty fields are null.
-
-    counts: `texts` are in general whole numbers, and Int64 where all are, which is quicker.
 
     Raises FileProblem with line and column for a cell that is not a number and for a row that is too short
     or too long.
@@ -128,9 +118,8 @@ def parse_rows(rows: Rows, texts: Collection[int] = (), *, counts: bool = False)
     if rows.start >= rows.stop:
         raise FileProblem(rows.path, "there are no data rows", line=rows.first_line, remedy=_CUT_OFF)
     types = {str(place): pl.String if place in texts else pl.Float64 for place in range(len(rows.labels))}
-    whole = types | {str(place): pl.Int64 for place in texts}
     try:
-        table = _read_one_of(rows, [whole, types] if counts else [types])
+        table = _read(rows, types, decimal_comma=rows.decimal_comma)
     except pl.exceptions.PolarsError:
         _check_widths(rows)
         return _read_tolerantly(rows, types)
@@ -138,14 +127,6 @@ def parse_rows(rows: Rows, texts: Collection[int] = (), *, counts: bool = False)
     if table.to_series(-1).null_count():
         _check_widths(rows, height=table.height)
     return table
-
-
-def _read_one_of(rows: Rows, kinds: Sequence[Mapping[str, type[pl.DataType]]]) -> pl.DataFrame:
-    """With the first of these types of columns that serve."""
-    for types in kinds[:-1]:
-        with suppress(pl.exceptions.PolarsError):
-            return _read(rows, types, decimal_comma=rows.decimal_comma)
-    return _read(rows, kinds[-1], decimal_comma=rows.decimal_comma)
 
 
 def _read(rows: Rows, types: Mapping[str, type[pl.DataType]], *, decimal_comma: bool) -> pl.DataFrame:
@@ -251,9 +232,10 @@ def seconds(path: Path, column: pl.Series, lines: Lines, *, unit: str = "", sinc
 
 
 def as_times(path: Path, column: pl.Series, lines: Lines) -> pl.Series:
-    """Texts as integers where all are (they may need 64 bits), else numbers, else dates; integers as they are."""
-    if column.dtype == pl.Int64:
-        return column
+    """Texts as integers where all are (they may need 64 bits), else numbers, else dates."""
+    counts = column.cast(pl.Int64, strict=False)
+    if counts.null_count() == 0:  # as most are
+        return counts
     cells, candidates = column.str.strip_chars(), list[pl.Series]()
     commas = cells.str.replace(",", ".", literal=True)
     for text, wanted in ((cells, pl.Int64), (cells, pl.Float64), (commas, pl.Float64)):
