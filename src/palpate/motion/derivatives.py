@@ -40,10 +40,12 @@ def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 
     if len(x) < window:
         raise PalpateError(f"Savitzky-Golay: {len(x)} samples are fewer than the window of {window}")
     weights = _savgol_weights(window, order, derivative) * rate_hz**derivative
-    half, flat = window // 2, np.asarray(x, dtype=float).reshape(len(x), -1)
-    inner = windowed_sums(flat.T, weights[half]).T
-    y = np.concatenate([weights[:half] @ flat[:window], inner, weights[half + 1 :] @ flat[-window:]])
-    return y.reshape(np.shape(x))
+    half, flat = window // 2, np.asarray(x, dtype=float).reshape(len(x), -1).T
+    y = np.empty(flat.shape)  # a channel after the other, as the sums come
+    y[:, :half] = flat[:, :window] @ weights[:half].T
+    y[:, half : flat.shape[1] - half] = windowed_sums(flat, weights[half])
+    y[:, flat.shape[1] - half :] = flat[:, -window:] @ weights[half + 1 :].T
+    return y.T.reshape(np.shape(x))
 
 
 @lru_cache(maxsize=32)

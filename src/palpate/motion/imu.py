@@ -79,10 +79,10 @@ def imu_motion(
     """
     rate = rate_hz(times_s)
     R, r = T_sensor_imu[:3, :3], T_sensor_imu[:3, 3]
-    omega = angular_rate @ R.T
+    omega = (R @ angular_rate.T).T  # a component after the other, as filters and splines go through them
     slope_window = _odd(smoothing.slope_window_s * rate)
     omega_dot = savitzky_golay(omega, slope_window, smoothing.slope_order, derivative=1, rate_hz=rate)
-    a = transport_acceleration(acceleration @ R.T, omega, omega_dot, -r)
+    a = transport_acceleration((R @ acceleration.T).T, omega, omega_dot, -r)
     window = _odd(smoothing.window_s * rate)
     a, omega, omega_dot = (savitzky_golay(x, window, smoothing.order) for x in (a, omega, omega_dot))
     return Motion(times_s, a, omega, omega_dot)
@@ -103,8 +103,8 @@ def resample_motion(
 
 def resample_values(motion: Motion, times_s: FloatArray) -> FloatArray:
     """(samples, 9): specific force, angular rate and its derivative at other times of the same clock."""
-    parts = (motion.specific_acceleration, motion.omega, motion.omega_dot)
-    return spline(motion.times_s, np.hstack(parts))(times_s)
+    parts = (motion.specific_acceleration.T, motion.omega.T, motion.omega_dot.T)
+    return spline(motion.times_s, np.concatenate(parts).T)(times_s)
 
 
 def _odd(samples: float) -> int:

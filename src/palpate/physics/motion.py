@@ -46,7 +46,8 @@ def transport_acceleration(a: FloatArray, omega: FloatArray, omega_dot: FloatArr
     specific force (acceleration minus gravity) as well, because gravity is the same at both points.
     """
     r = np.asarray(r, dtype=float)
-    return a + np.cross(omega_dot, r) + np.cross(omega, np.cross(omega, r))
+    along, square = np.sum(omega * r, axis=-1, keepdims=True), np.sum(omega * omega, axis=-1, keepdims=True)
+    return a + np.cross(omega_dot, r) + along * omega - square * r
 
 
 def transform(R_ab: ArrayLike, r_ab: ArrayLike) -> FloatArray:

@@ -48,7 +48,7 @@ class Spline:
         if stride > 0 and (np.diff(left) == stride).all():  # as many intervals on each time: no copies
             first, last = int(left[0]), int(left[-1])
             at_left, at_right = slice(first, last + 1, stride), slice(first + 1, last + 2, stride)
-            if self.even and np.ptp(b) < _SAME:
+            if self.even and np.ptp(b) < _SAME + _rounding(t) / h[0]:
                 b, h = b.mean(keepdims=True), h.mean(keepdims=True)
         else:
             at_left, at_right = left, left + 1
@@ -69,19 +69,49 @@ def spline(times: FloatArray, values: FloatArray) -> Spline:
 
     ("Not a knot": de Boor, A Practical Guide to Splines, chapter IV.)
     """
+    h, x = np.diff(times), np.ascontiguousarray(values.T)
+    even = bool(np.ptp(h) < _SAME * h[0] + _rounding(times))
+    curvature = _even_curvature(x, float(times[-1] - times[0]) / len(h)) if even and len(h) > 5 else _curvature(x, h)
+    return Spline(times, x, curvature, even)
+
+
+def _rounding(times: FloatArray) -> float:
+    """By how much intervals between times may differ because the times are rounded."""
+    return 4 * float(np.spacing(max(abs(times[0]), abs(times[-1]))))
+
+
+def _curvature(x: FloatArray, h: FloatArray) -> FloatArray:
+    """(channels, n) of x (channels, n), h apart (n - 1,).
+
+    h_i-1 c_i-1 + 2 (h_i-1 + h_i) c_i + h_i c_i+1 = 6 (slope_i - slope_i-1), with c_0 and c_n-1 on lines through their
+    neighbours.
+    """
     from scipy.linalg import solve_banded
 
-    h = np.diff(times)
-    slopes = np.diff(values, axis=0) / h[:, None]
-    # h_i-1 c_i-1 + 2 (h_i-1 + h_i) c_i + h_i c_i+1 = 6 (slope_i - slope_i-1), with c_0 and c_n-1 on lines through
-    # their neighbours
     band = np.array([np.roll(h[1:], 1), 2 * (h[:-1] + h[1:]), np.roll(h[:-1], -1)])
     first, last = h[0] / h[1], h[-1] / h[-2]
     band[1, 0] += h[0] * (1 + first)
     band[0, 1] -= h[0] * first
     band[1, -1] += h[-1] * (1 + last)
     band[2, -2] -= h[-1] * last
-    inner = solve_banded((1, 1), band, 6 * np.diff(slopes, axis=0), check_finite=False)
+    inner = solve_banded((1, 1), band, 6 * np.diff(np.diff(x) / h).T, check_finite=False)
     start = inner[0] + first * (inner[0] - inner[1])
     end = inner[-1] + last * (inner[-1] - inner[-2])
-    return Spline(times, values.T.copy(), np.vstack([start, inner, end]).T.copy(), bool(np.ptp(h) < _SAME * h[0]))
+    return np.vstack([start, inner, end]).T.copy()
+
+
+def _even_curvature(x: FloatArray, h: float) -> FloatArray:
+    """The same at one distance: c_i-1 + 4 c_i + c_i+1 = 6 (x_i-1 - 2 x_i + x_i+1) / h^2, and c_1 and c_n-2 alone."""
+    from scipy.linalg.lapack import dptsv
+
+    c = np.empty(x.shape)
+    inner = c[:, 1:-1]
+    np.subtract(x[:, 2:], x[:, 1:-1], out=inner)
+    inner -= x[:, 1:-1] - x[:, :-2]
+    inner *= 6 / h**2
+    inner[:, [0, -1]] /= 6
+    inner[:, [1, -2]] -= inner[:, [0, -1]]
+    count = x.shape[1] - 4
+    inner[:, 1:-1] = dptsv(np.full(count, 4.0), np.ones(count - 1), inner[:, 1:-1].T)[2].T
+    c[:, [0, -1]] = 2 * c[:, [1, -2]] - c[:, [2, -3]]
+    return c

@@ -320,8 +320,8 @@ class Moved:
 def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | None = None) -> Moved:
     """The motion with the window of the fit or another; resting: where that is known already."""
     motion = motion_of(inputs, window_s)
-    seen = np.hstack([motion.omega_dot, motion.specific_acceleration])
-    known = np.asarray(np.isfinite(seen).all(axis=1), dtype=bool)
+    seen = (*motion.omega_dot.T, *motion.specific_acceleration.T)
+    known = np.logical_and.reduce([np.isfinite(x) for x in seen])
     touched = np.zeros(len(inputs.times_s), dtype=bool) if inputs.blocked is None else inputs.blocked.copy()
     if inputs.stops is not None and inputs.main is not None:
         position, (low, high) = inputs.q[:, inputs.main], inputs.stops
