@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor, steady
 from palpate.motion.derivatives import design_lowpass
-from palpate.physics.arrays import BoolArray, FloatArray, least_squares, peaks, rate_hz
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, peaks, quick_size, rate_hz
 from palpate.physics.motion import Poses, log_rotation
 from palpate.physics.spline import Spline, spline
 
@@ -114,13 +114,14 @@ def offset_between(
     lasts = tp[-1] - tp[0], tr[-1] - tr[0]
     if min(lasts) < 2.0:
         raise DataProblem(what, f"the recordings last {lasts[0]:.1f} s and {lasts[1]:.1f} s, too short to compare")
-    if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
-        raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
     known, seen = (np.asarray(np.isfinite(x).all(axis=1)) for x in (P, Q))
+    if min(known.sum(), seen.sum()) < _FEWEST_ROWS:
+        raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
+    tr, y = (tr, Q) if seen.all() else (tr[seen], Q[seen])
     # without their means, what is left of them at any lag is small beside how much they vary
-    x, y = P - P[known].mean(axis=0), Q[seen] - Q[seen].mean(axis=0)
+    x, y = P - P[known].mean(axis=0), y - y.mean(axis=0)
     predict = spline(tp, x if known.all() else interpolated(tp, tp[known], x[known]))
-    pair = _Pair(predict, None if known.all() else np.asarray(~known, dtype=float), tr[seen], y, alike, turned)
+    pair = _Pair(predict, None if known.all() else np.asarray(~known, dtype=float), tr, y, alike, turned)
 
     # every n-th response: enough to compare lags, and quick for an hour
     step = max(1, -(-round(len(pair.times_s) * _known_share(tp, known)) // _ROWS))
@@ -130,9 +131,9 @@ def offset_between(
     (least, coarse), near = _settle(thin, *scored[0])
     runner_up = 1 - min([near] + [misfit for misfit, lag in scored if abs(lag - coarse) > _SAME_S])
 
-    pair = pair.near(coarse, _SHOWN_S)
+    pair, thin = pair.near(coarse, _SHOWN_S), thin.near(coarse, _SHOWN_S)
     shown = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
-    profile = np.array([_misfit(pair, lag) for lag in shown])
+    profile = np.array([_misfit(thin, lag) for lag in shown])  # to look at
     value, best = minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
     at_s, value, std, drift_ppm, drift_std_ppm, freedom = _fit_line(pair, value)
     if best > 0.5 or 1 - runner_up < 1.3 * max(least, best) or not std < 0.01:
@@ -181,10 +182,13 @@ class _Pair:
 
     def near(self, offset_s: float, reach_s: float) -> _Pair:
         """Without responses that are compared at no offset as near as this."""
-        use = np.zeros(len(self.times_s), dtype=bool)
-        for by in (-reach_s, 0.0, reach_s):
-            known = self._known(self.times_s - offset_s + by)
-            use[known] = True
+        times, at = self.predict.times, self.times_s - offset_s
+        first, last = np.searchsorted(times, at - reach_s), np.searchsorted(times, at + reach_s, side="right")
+        if self.blind is None:
+            use = (last > 0) & (first < len(times))
+        else:
+            known = np.append(0, np.cumsum(self.blind == 0))
+            use = known[np.minimum(last + 1, len(times))] > known[np.maximum(first - 1, 0)]
         return self if use.all() else replace(self, times_s=self.times_s[use], responses=self.responses[use])
 
 
@@ -215,20 +219,21 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     least = min(n, m) // 2  # half of the shorter recording must overlap
     before = _liveliest(tp, P) if n > _CORRELATED else 0
     p, q = _coarse(grids[0][before:][:_CORRELATED], tp, P, False), _coarse(grids[1], tr, Q, alike)
-    # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time
-    size = 1 << (len(p) + m - 1).bit_length()
-    score, others = np.zeros(size), [np.fft.rfft(channel, size) for channel in q.T]
+    # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time; seven
+    # digits tell where it peaks
+    size = quick_size(len(p) + m)
+    score, others = np.zeros(size), [np.fft.rfft(channel.astype(np.float32), size) for channel in q.T]
     for channel in np.linalg.qr(p)[0].T:
-        one = np.conj(np.fft.rfft(channel, size))
+        one = np.conj(np.fft.rfft(channel.astype(np.float32), size))
         for other in others:
             score += np.fft.irfft(one * other, size) ** 2
     lags = np.arange(-(n - least), m - least + 1)
     shifts = lags + before
     score = np.where(np.abs(shifts - (m - len(p)) / 2) < (m + len(p)) / 2, score[shifts % size], 0.0)
     score = np.concatenate([[0.0], score, [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
-    at = peaks(score, _PROMINENT * float(score.max()), int(_AROUND_S * _COARSE_HZ / 2))
+    at = peaks(score, _PROMINENT * float(score.max()), int(_AROUND_S * _COARSE_HZ / 2), _MOST_CANDIDATES)
     at = at if len(at) else np.array([1 + int(score[1:-1].argmax())])
-    at = at[np.argsort(score[at])[::-1][:_MOST_CANDIDATES]]
+    at = at[np.argsort(score[at])[::-1]]
     worth = score[at] > _WORTH_A_LOOK * score[at[0]]
     at = at[(np.arange(len(at)) < _FEWEST_CANDIDATES) | worth]
     return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[at - 1]]
@@ -305,6 +310,7 @@ def _mirrored(cross: FloatArray, squares: float) -> float:
 
 def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[float, float]:
     """The smallest misfit near a coarse lag, and where; between coarse lags it may be far smaller than at them."""
+    pair = pair.near(lag, reach_s)
     misfit = _misfit(pair, lag)
     if misfit > 0.9:
         return misfit, lag
@@ -322,7 +328,8 @@ def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float]
         quarter = _quarter_period(pair, lag)
         steps = np.arange(-2 * _QUARTERS, 2 * _QUARTERS + 1)
         lags = lag + quarter / 2 * steps
-        scan = np.array([_misfit(pair, x) for x in lags], dtype=float)
+        around = pair.near(lag, quarter * _QUARTERS)
+        scan = np.array([_misfit(around, x) for x in lags], dtype=float)
         valleys = 1 + np.flatnonzero((scan[1:-1] <= scan[:-2]) & (scan[1:-1] <= scan[2:]))
         valleys = valleys[np.abs(steps[valleys]) >= 2]
         bottoms = [_ground(pair, float(lags[i]), quarter / 2) for i in valleys[np.argsort(scan[valleys])][:_VALLEYS]]
@@ -388,8 +395,8 @@ def _left_out(pair: _Pair, value_s: float, drift: float, at_s: float, unknowns: 
     normal, across, inner = (each.sum(axis=0) - each for each in products)
     moves: list[FloatArray] = []
     for N, C, M in zip(normal, across, inner, strict=True):
-        explained = [c.T @ least_squares(N, c, rcond=1e-12) for c in C]
-        A = M - np.einsum("qkl,q->kl", np.array(explained), weight)
+        explaining = least_squares(N, np.hstack(list(C)), rcond=1e-12)  # one decomposition serves all responses
+        A = M - np.einsum("qpk,qpl,q->kl", C, np.stack(np.hsplit(explaining, len(C))), weight)
         moves.append(least_squares(A[1:, 1:], A[1:, 0]))
     count = len(parts)
     return np.sqrt((count - 1) * np.var(moves, axis=0)), count

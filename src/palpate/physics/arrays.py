@@ -174,6 +174,17 @@ def power_density(x: FloatArray, rate_hz: float, size: int) -> tuple[FloatArray,
     return np.asarray(np.fft.rfftfreq(size, 1 / rate_hz), dtype=float), both
 
 
+def quick_size(least: int) -> int:
+    """The smallest product of 2, 3 and 5 that is not less: a Fourier transform of so many numbers is quick.
+
+    Powers of two are not the quickest: in the cache, numbers at such distances push each other out.
+    """
+    some = (
+        3**i * 5**j for i in range(least.bit_length()) for j in range(least.bit_length()) if 3**i * 5**j < 2 * least
+    )
+    return min(n << max(0, (-(-least // n) - 1).bit_length()) for n in some)
+
+
 _AT_ONCE = 1 << 18
 """Numbers of which a copy is made: two megabytes, as much as stays near the processor."""
 
@@ -218,19 +229,26 @@ def running_median(x: FloatArray, size: int, ends: Literal["edge", "reflect"]) -
     return np.asarray(np.median(sliding_window_view(padded, size, axis=0), axis=-1), dtype=float)
 
 
-def peaks(x: FloatArray, rise: float, reach: int | None = None) -> NDArray[np.int64]:
-    """Indices of maxima, each of which falls by `rise` on both sides before anything higher, as far as `reach`."""
+def peaks(x: FloatArray, rise: float, reach: int | None = None, most: int | None = None) -> NDArray[np.int64]:
+    """Indices of maxima, each of which falls by `rise` on both sides before anything higher, as far as `reach`.
+
+    most: only so many, the highest.
+    """
     slopes = np.sign(np.diff(x))
     steep = np.flatnonzero(slopes)
     tops = np.flatnonzero((slopes[steep[:-1]] > 0) & (slopes[steep[1:]] < 0))
     tops = (steep[tops] + 1 + steep[tops + 1]) // 2  # of a plateau its middle
     tops = tops[x[tops] >= x.min(initial=np.inf) + rise]  # quickly: the others fall by less
-    far, kept = len(x) if reach is None else reach, np.ones(len(tops), dtype=bool)
-    for k, i in enumerate(tops.tolist()):
+    far, kept = len(x) if reach is None else reach, list[int]()
+    for i in tops[np.argsort(x[tops])[::-1]].tolist():
+        if len(kept) == most:
+            break
+        falls = list[float]()
         for side in (x[max(i - far, 0) : i + 1][::-1], x[i : i + far + 1]):
             higher = np.flatnonzero(side > x[i])
-            kept[k] &= x[i] - side[: higher[0] if len(higher) else None].min() >= rise
-    return tops[kept]
+            falls.append(float(x[i] - side[: higher[0] if len(higher) else None].min()))
+        kept += [i] if min(falls) >= rise else []
+    return np.array(sorted(kept), dtype=np.int64)
 
 
 def nearest(times_s: FloatArray, at_s: FloatArray) -> NDArray[np.int64]:
