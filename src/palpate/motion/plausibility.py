@@ -331,8 +331,8 @@ def _thinned(x: FloatArray, samples: int) -> FloatArray:
     """Means of so many samples each, of (n, channels)."""
     if samples == 1:
         return x
-    count = len(x) // samples
-    return np.stack([column[: count * samples].reshape(count, samples).mean(axis=1) for column in x.T], axis=1)
+    count, weights = len(x) // samples, np.full(samples, 1 / samples)
+    return np.stack([column[: count * samples].reshape(count, samples) @ weights for column in x.T], axis=1)
 
 
 def _cut(x: FloatArray, length: int) -> FloatArray:
@@ -462,7 +462,7 @@ def _motion(forces: FloatArray, rates: FloatArray, rate_hz: float) -> _Motion | 
 
 def _turned_axes(rates: FloatArray, rate_hz: float) -> FloatArray:
     """(3, 0 to 3) the axes about which these rates turn to and fro by more than noise."""
-    angles = _integral(rates, rate_hz)
+    angles = np.array([_integral(x, rate_hz) for x in rates])
     line = np.linalg.qr(np.vander(np.linspace(-1, 1, angles.shape[1]), 2))[0]
     angles = (angles - line @ (line.T @ angles)).reshape(-1, 3)
     squares, axes = np.linalg.eigh(angles.T @ angles / len(angles))
@@ -483,13 +483,12 @@ def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, scatt
     """Least squares with the usual errors as a prior about zero; stretches count by their scatter (m)."""
     weights = 1 / (scatter**2 * _INDEPENDENT_S * rate_hz)
     prior = 1 / _USUAL**2
-    weighted = Z.swapaxes(1, 2) * weights[:, None, None]
-    each = weighted @ Z
+    each = Z.swapaxes(1, 2) @ Z * weights[:, None, None]
+    across = (Z.swapaxes(1, 2) @ y[:, :, None])[:, :, 0] * weights[:, None]
     H = np.asarray(each.sum(axis=0), dtype=float) + np.diag(prior)
     inverse = np.asarray(np.linalg.inv(H), dtype=float)
-    p = inverse @ ((weighted @ y[:, :, None]).sum(axis=0)[:, 0] - prior * done)
-    left = y - Z @ p
-    scores = (weighted @ left[:, :, None])[:, :, 0]
+    p = inverse @ (across.sum(axis=0) - prior * done)
+    left, scores = y - Z @ p, across - each @ p
     # by how much p changes without each stretch: a few stretches fit themselves, so their residuals are too small
     changes = np.asarray(np.linalg.solve(H - each, scores[:, :, None]), dtype=float)[:, :, 0]
     jackknife = changes.T @ changes * ((len(y) - 1) / len(y)) + (inverse * prior) @ inverse
@@ -505,21 +504,47 @@ def _equations(motion: _Motion, done: FloatArray, rate_hz: float) -> tuple[Float
     With R' = R S(omega) and a small error phi of R in the world, R a = gravity + path'' - phi x R a; phi' = R d omega.
     """
     forces, turning = motion.forces, motion.turning
+    s, n, _ = forces.shape
     R = _orientations(motion.rates + turning @ motion.errors(done).T + done[9:12], rate_hz)
     slope = np.gradient(forces, 1 / rate_hz, axis=1)
-    f, late = ((R @ x[..., None]) for x in (forces, slope))
-    s, n, _ = forces.shape
-    phi = _integral(np.concatenate([R[..., _ENTRIES[0]] * turning[:, :, None, _ENTRIES[1]], R], axis=3), rate_hz)
-    scales = (R[..., None] * forces[:, :, None, None, :]).reshape(s, n, 3, 9)
-    in_world = np.concatenate([f, np.cross(f, phi, axis=2), R, scales, late], axis=3)
-    paths = np.concatenate([_integral(_integral(in_world, rate_hz), rate_hz), R @ motion.arm], axis=3)
-    arc = R @ motion.arm @ done[25:28][:, None]
-    paths[..., :1] -= arc
-    paths[..., 1:13] -= np.cross(arc, phi, axis=2)  # an error of R turns the pivot's arc, too
-    paths = paths.reshape(s, n, -1)
     parabola = np.linalg.qr(np.vander(np.linspace(-1, 1, n), 3))[0]
-    paths = (paths - parabola @ (parabola.T @ paths)).reshape(s, 3 * n, -1)
-    return np.concatenate([paths[..., 1:], paths[..., 1:10] @ motion.apart], axis=2), paths[..., 0]
+    columns = np.empty((s, n, 3, len(done) + 1))  # the path first
+    for i in range(s):  # one at a time stays near the processor
+        paths = columns[i]
+        _fill(paths[..., :29], motion.arm, done[25:28], rate_hz, R[i], forces[i], turning[i], slope[i])
+        paths[..., 29:] = paths[..., 1:10] @ motion.apart
+        flat = paths.reshape(n, -1)
+        flat -= parabola @ (parabola.T @ flat)
+    columns = columns.reshape(s, 3 * n, -1)
+    return columns[..., 1:], columns[..., 0]
+
+
+def _fill(
+    paths: FloatArray,
+    arm: FloatArray,
+    pivot: FloatArray,
+    rate_hz: float,
+    R: FloatArray,
+    force: FloatArray,
+    turning: FloatArray,
+    slope: FloatArray,
+) -> None:
+    """The path of a stretch and its columns (samples, 3, 29), of all unknowns but scales about single axes."""
+    phi = _integral(np.concatenate([R[..., _ENTRIES[0]] * turning[:, None, _ENTRIES[1]], R], axis=2), rate_hz)
+    f, late = (R @ x[..., None] for x in (force, slope))
+    scales = (R[..., None] * force[:, None, None, :]).reshape(len(R), 3, 9)
+    in_world = np.concatenate([f, _across(f, phi), R, scales, late], axis=2)
+    paths[..., :26] = _integral(_integral(in_world, rate_hz), rate_hz)
+    paths[..., 26:] = R @ arm
+    arc = R @ arm @ pivot[:, None]
+    paths[..., :1] -= arc
+    paths[..., 1:13] -= _across(arc, phi)  # an error of R turns the pivot's arc, too
+
+
+def _across(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a x b along the second axis of (samples, 3, columns)."""
+    (a0, a1, a2), (b0, b1, b2) = a.swapaxes(0, 1), b.swapaxes(0, 1)
+    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=1)
 
 
 def _orientations(rates: FloatArray, rate_hz: float) -> FloatArray:
@@ -534,6 +559,8 @@ def _orientations(rates: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _integral(x: FloatArray, rate_hz: float) -> FloatArray:
-    """(stretches, samples, ...) over time, from zero."""
-    steps = np.cumsum((x[:, 1:] + x[:, :-1]) / (2 * rate_hz), axis=1)
-    return np.concatenate([np.zeros_like(x[:, :1]), steps], axis=1)
+    """(samples, ...) over time, from zero."""
+    total = np.zeros(x.shape)
+    np.cumsum(x[1:] + x[:-1], axis=0, out=total[1:])
+    total *= 0.5 / rate_hz
+    return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, log, pi, sqrt
+from math import comb, isfinite, log, nan, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ def judge_channels(
     def seen() -> Iterator[tuple[str, _Used]]:
         """One at a time: copies of all channels of an hour would fill the memory."""
         every = ((name, _Used.of(channel, segments)) for name, channel in zip(names, channels, strict=True))
-        return ((name, used) for name, used in every if np.isfinite(used.x).any())
+        return ((name, used) for name, used in every if used.known)
 
     silent = 0
     for _, used in seen() if len(channels) >= _AXES else ():
@@ -81,7 +81,7 @@ def judge_channels(
     simulated, stuck = silent >= _AXES, list[Span]()
     for name, used in seen():
         constant = _constant(used)
-        if constant and simulated and not used.x[np.isfinite(used.x)].any():
+        if constant and simulated and used.low == used.high == 0:
             continue
         more, spans = (constant, []) if constant else _faults(used, expected.get(name, expected.get(used.name)))
         findings += more
@@ -125,18 +125,29 @@ class _Used:
     rate_hz: float
     times_s: FloatArray
     x: FloatArray
+    known: int
+    """How many of them are numbers, ..."""
+    low: float
+    """... the smallest and ..."""
+    high: float
+    """... the largest."""
 
     @staticmethod
     def of(channel: Channel, segments: Sequence[Span] | None) -> _Used:
         pieces, rate, unit = _pieces(channel.clock, segments), channel.clock.rate_hz, channel.unit
         unit, samples = "" if unit == "1" else unit, channel.samples
-        if len(pieces) == 1 and np.isfinite(samples[pieces[0]]).all():  # nothing needs to be copied
-            return _Used(channel.name, unit, rate, channel.clock.times_s[pieces[0]], samples[pieces[0]])
+        if len(pieces) == 1:
+            x, times = samples[pieces[0]], channel.clock.times_s[pieces[0]]
+            low, high = float(x.min()), float(x.max())
+            if isfinite(low) and isfinite(high):  # so all are, and nothing needs to be copied
+                return _Used(channel.name, unit, rate, times, x, len(x), low, high)
         times = [t for piece in pieces for t in (channel.clock.times_s[piece], [np.nan])]
         samples = np.where(np.isfinite(samples), samples, np.nan)
         values = [x for piece in pieces for x in (samples[piece], [np.nan])]
-        joined = (np.concatenate(part) if part else np.empty(0) for part in (times, values))
-        return _Used(channel.name, unit, rate, *joined)
+        at, x = (np.concatenate(part) if part else np.empty(0) for part in (times, values))
+        known = int(np.count_nonzero(np.isfinite(x)))
+        low, high = (float(np.nanmin(x)), float(np.nanmax(x))) if known else (nan, nan)
+        return _Used(channel.name, unit, rate, at, x, known, low, high)
 
     @property
     def some(self) -> FloatArray:
@@ -162,12 +173,13 @@ class _Runs:
     """How long the instrument usually keeps a value: above 1 where a slow sensor is stored at a high rate."""
 
     @staticmethod
-    def of(x: FloatArray) -> _Runs:
+    def of(used: _Used) -> _Runs:
+        x = used.x
         same = np.zeros(len(x) + 1, dtype=bool)
         np.equal(x[1:], x[:-1], out=same[1:-1])  # NaN equals nothing
         ends = np.flatnonzero(same[1:] != same[:-1]).reshape(-1, 2)
         length = ends[:, 1] - ends[:, 0] + 1
-        alone = int(np.count_nonzero(np.isfinite(x))) - int(length.sum())
+        alone = used.known - int(length.sum())
         hold = 1.0 if alone > len(length) else float(np.median(np.concatenate([np.ones(alone), length])))
         return _Runs(ends[:, 0], length, x[ends[:, 0]], hold)
 
@@ -178,11 +190,11 @@ class _Runs:
 def _faults(used: _Used, expected: float | None) -> tuple[list[Finding], list[Span]]:
     """The gates of a channel that is alive at all; and when it was cut off or frozen, s."""
     some = used.some
-    runs, step, blocks = _Runs.of(used.x), _resolution(some), _block_noise(some, 2)
+    runs, step, blocks = _Runs.of(used), _resolution(some), _block_noise(some, 2)
     sigma = float(np.median(blocks[blocks > 0])) if (blocks > 0).any() else 0.0  # where it is not at a standstill
     findings: list[Finding] = []
     frozen = _frozen(used, runs, step)
-    limits = {"maximum": float(np.nanmax(used.x)), "minimum": float(np.nanmin(used.x))}
+    limits = {"maximum": used.high, "minimum": used.low}
     shortest, least = 5 * runs.hold, max(16 * step, 8 * sigma)
     clipped = {w: _clipped(used.x, runs, shortest, x, least, frozen) for w, x in limits.items()}
     either = np.logical_or(*clipped.values())
@@ -204,8 +216,8 @@ def _faults(used: _Used, expected: float | None) -> tuple[list[Finding], list[Sp
 
 
 def _constant(used: _Used) -> list[Finding]:
-    low, high = float(np.nanmin(used.x)), float(np.nanmax(used.x))
-    if np.any((used.x > low) & (used.x < high)):
+    low, high = used.low, used.high
+    if any(np.any((x > low) & (x < high)) for x in (used.some, used.x)):  # mostly some of them say it
         return []
     values = f"always {used.amount(low)}" if low == high else f"only ever {used.amount(low)} or {used.amount(high)}"
     return [_finding("constant", used.where, values, "check its cable, range and the channel's name", fatal=True)]
@@ -291,7 +303,7 @@ def _broken_off(used: _Used, runs: _Runs, candidates: BoolArray, step: float) ->
     if not len(steps):
         return broken
     fast = 3 * float(np.quantile(steps, 0.995))
-    low, high = float(np.nanmin(used.x)), float(np.nanmax(used.x))
+    low, high = used.low, used.high
     inside = 0.05 * (high - low)
     for place in np.flatnonzero(candidates & (runs.length > max(_HALTED, _HALTED_S * used.rate_hz, 5 * runs.hold))):
         first, count, value = int(runs.start[place]), int(runs.length[place]), float(runs.value[place])
@@ -424,7 +436,7 @@ def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span
     places: list[tuple[float, float]] = []  # how long, where
     for piece in pieces:
         times = clock.times_s[piece]
-        unseen = np.any([~np.isfinite(channel.samples[piece]) for channel in channels], axis=0)
+        unseen = ~np.logical_and.reduce([np.isfinite(channel.samples[piece]) for channel in channels])
         blind += int(np.count_nonzero(unseen))
         places += [((last - first) * period, float(times[first])) for first, last in runs_of(unseen)]
         gaps = _gaps(times, period)
@@ -458,11 +470,17 @@ def _pieces(clock: Clock, segments: Sequence[Span] | None) -> list[slice]:
     """Consecutive samples inside the segments; overlapping segments count once."""
     if segments is None:
         return [slice(0, len(clock))] if len(clock) else []
-    return [slice(*run) for run in runs_of(segment_mask(clock.times_s, segments))]
+    pieces: list[slice] = []
+    for start, stop in sorted(np.searchsorted(clock.times_s, span).tolist() for span in segments):
+        if pieces and start <= pieces[-1].stop:
+            pieces[-1] = slice(pieces[-1].start, max(stop, pieces[-1].stop))
+        elif stop > start:
+            pieces.append(slice(start, stop))
+    return pieces
 
 
 def _share(used: _Used, runs: _Runs) -> float:
-    return float(runs.length.sum() / np.count_nonzero(np.isfinite(used.x)))
+    return float(runs.length.sum() / used.known)
 
 
 def _places(used: _Used, runs: _Runs) -> str:
