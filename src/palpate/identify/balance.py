@@ -570,6 +570,7 @@ def _compress(
     y = slice(-rows * number if balance.by_features else -number, None)
     grams, samples, low, high = (list[FloatArray]() for _ in range(4))
     source, kept, room = _Several(balance, wrenches), dict[_Part, list[FloatArray]](), _ROOM
+    factors = dict[_Part, FloatArray]()
     longest = max((outputs - 1) * balance.step + balance.taps for part in parts for _, outputs in part.blocks)
     # a number of rows that BLAS likes; blocks come and go in the same memory, which stays near the processor
     space = np.zeros((*_size(balance, number, 4), longest))
@@ -578,11 +579,14 @@ def _compress(
         whole: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         for z in _blocks(balance, source, part, space):
             room -= z.size
-            blocks += [z.copy()] if room >= 0 else []
+            if room >= 0:
+                blocks.append(z.copy())
+            else:  # making it again would take longer than its factor does
+                factors[part] = _by_qr([*blocks, z], part, factors.get(part))
+                blocks = []
             wide = space[:, :, : z.shape[2]] if np.may_share_memory(z, space) else z
             whole.append(_summary(_pieces(wide, part.pieces), _pieces(z, part.pieces)[:, :, y]))
-        if len(blocks) == len(whole):  # small enough to be there if it is needed again
-            kept[part] = blocks
+        kept[part] = blocks
         grams.append(np.add.reduce([s[0] for s in whole]))
         low.append(np.minimum.reduce([s[1] for s in whole]))
         high.append(np.maximum.reduce([s[2] for s in whole]))
@@ -611,7 +615,7 @@ def _compress(
             roots = _roots(one)
         else:
             if factor is None:
-                factor = np.concatenate([_by_qr(kept.get(p) or _blocks(balance, source, p), p) for p in parts])
+                factor = np.concatenate([_by_qr(kept[p], p, factors.get(p)) for p in parts])
                 if joined:
                     stacked = factor[counting].swapaxes(0, 1)
                     factor = triangular(stacked.reshape(len(stacked), -1, stacked.shape[-1]))[None]
@@ -740,9 +744,11 @@ def _summary(z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     return z @ z.swapaxes(2, 3), y.min(axis=3).reshape(len(z), -1), y.max(axis=3).reshape(len(z), -1)
 
 
-def _by_qr(blocks: Iterable[FloatArray], part: _Part) -> FloatArray:
-    """Triangular factors (pieces, groups, entries, entries) of a part by QR, block after block."""
-    factor: FloatArray | None = None
+def _by_qr(blocks: Iterable[FloatArray], part: _Part, factor: FloatArray | None) -> FloatArray:
+    """Triangular factors (pieces, groups, entries, entries) of a part by QR, block after block.
+
+    factor: of the blocks before them.
+    """
     for z in blocks:
         rows = _pieces(z, part.pieces).swapaxes(2, 3)
         factor = triangular(rows if factor is None else np.concatenate([factor, rows], axis=2))
