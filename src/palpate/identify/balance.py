@@ -175,7 +175,12 @@ class Balance:
         block = self.block(*self.indices(segment))
         if not self.by_features:
             return block.transpose(2, 0, 1)
-        return np.asarray(np.einsum("iN,rip->Nrp", block[0], self.lift), dtype=float)
+        return self.lifted(block[0])
+
+    def lifted(self, features: FloatArray) -> FloatArray:
+        """(samples, rows, parameters + 1) of features and wrench (entries, samples), of which the rows are made."""
+        rows, entries, columns = self.lift.shape
+        return (features.T @ self.lift.swapaxes(0, 1).reshape(entries, -1)).reshape(-1, rows, columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,7 +336,7 @@ class Rows:
                 entries = [model.features(motion, ARRAYS)] if b.by_features else model.columns(motion, ARRAYS)
                 x = b.weighed(np.nan_to_num(filled(entries, stop - start), copy=False), start, stop)
                 x = b.passed(x if weights is None else x * weights[at])
-                lows.append(np.einsum("rfp,fn->prn", b.lift[:, : x.shape[1], :-1], x[0]) if b.by_features else x)
+                lows.append(b.lift[:, : x.shape[1], :-1].transpose(2, 0, 1) @ x[0] if b.by_features else x)
         low = np.concatenate(lows, axis=2) * (np.sqrt(b.step) * b.weights[:, None])
         return low.swapaxes(1, 2).reshape(len(low), -1)
 

@@ -160,9 +160,9 @@ def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[L
     drawn = _drawn(solution)
     tested: list[Lack] = []
     names = [n.name for n in solution.estimates]
-    for effect, E, e, size, inside in _beside(leftover, effects, noise.effects):
-        gram = E.T @ E
-        values, V = np.linalg.eigh(gram - e.T @ e)
+    for effect, E, noisy, beside, size, inside in _beside(leftover, effects, noise):
+        gram = E @ E.T
+        values, V = np.linalg.eigh(gram - noisy)
         known = values > np.maximum(NEW, NOISY * np.einsum("ij,ik,kj->j", V, gram, V))
         slopes = -drawn @ (leftover.back @ inside)[: drawn.shape[1]]
         if not known.any():
@@ -172,11 +172,11 @@ def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[L
                 tested.append(Lack(effect, 0.0, 0.0, nothing, nothing, dict.fromkeys(names, 0.0), doubt))
             continue
         turn = V[:, known] / np.sqrt(values[known])  # to directions of length one
-        U = E @ turn
-        u = U.T @ r - (e @ turn)[: len(left)].T @ noise.left
-        scores = rows.by_piece((U * (r - U @ u)[:, None])[: len(left)].T).T
+        U = turn.T @ E
+        u = U @ r - turn.T @ beside
+        scores = rows.by_piece((U * (r - u @ U))[:, : len(left)]).T
         spread, lags = long_run(scores)
-        shares = rows.by_piece((U[: len(left)] ** 2).T)
+        shares = rows.by_piece(U[:, : len(left)] ** 2)
         shares = (shares / shares.sum(axis=1, keepdims=True)).T
         few = np.maximum(0.0, 1 - 1 / (MANY * np.sum(shares**2, axis=0)))
         share = float(u @ u) / max(float(left @ left), 1e-300)
@@ -213,35 +213,35 @@ def _doubt(
     return np.sqrt(np.maximum(squares, 0.0))
 
 
-_Beside = tuple[Effect, FloatArray, FloatArray, FloatArray, FloatArray]
+_Beside = tuple[Effect, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
 
-def _beside(leftover: Leftover, effects: Iterable[Effect], noisy: Iterable[Effect]) -> Iterator[_Beside]:
-    """Each effect without its columns, and of these, scaled to length one: what is the effect's alone, the noise in
-    that, the lengths, and what the directions of the fit explain. Many columns at once, since those are long.
+def _beside(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> Iterator[_Beside]:
+    """Each effect without its columns, and of these, scaled to length one: what is the effect's alone, the noise's
+    products in that with itself and with what it changes in the residuals, the lengths, and what the directions of the
+    fit explain. Many columns at once, since those are long.
     """
-    rows, Q = leftover.rows, leftover.Q
-    more = len(Q) - len(leftover.left)
-
-    def padded(columns: list[FloatArray]) -> FloatArray:
-        return np.pad(np.concatenate(columns), ((0, 0), (0, more)))
+    rows, Q, count = leftover.rows, leftover.Q, len(leftover.left)
+    in_residuals = Q[:count].T @ noise.left
 
     def taken(batch: list[tuple[Effect, FloatArray, FloatArray]]) -> Iterator[_Beside]:
-        seen, again = padded([x for _, x, _ in batch]), padded([x for _, _, x in batch])
-        size = np.sqrt(np.maximum(np.einsum("ij,ij->i", seen, seen), 1e-300))
-        again -= seen
-        seen /= size[:, None]
+        columns, again = np.concatenate([x for _, x, _ in batch]), np.concatenate([x for _, _, x in batch])
+        size = np.sqrt(np.maximum(np.einsum("ij,ij->i", columns, columns), 1e-300))
+        again -= columns
+        columns /= size[:, None]
         again /= size[:, None]
-        inside = seen @ Q
-        E, e = (seen - inside @ Q.T).T, (again - (again @ Q) @ Q.T).T
+        inside, noisy = columns @ Q[:count], again @ Q[:count]
+        E = -inside @ Q.T
+        E[:, :count] += columns
         end = 0
-        for effect, columns, _ in batch:
-            at = slice(end, end + len(columns))
-            yield effect, E[:, at], e[:, at], size[at], inside[at].T
+        for effect, own, _ in batch:
+            at = slice(end, end + len(own))
+            products = again[at] @ again[at].T - noisy[at] @ noisy[at].T
+            yield effect, E[at], products, again[at] @ noise.left - noisy[at] @ in_residuals, size[at], inside[at].T
             end = at.stop
 
     batch: list[tuple[Effect, FloatArray, FloatArray]] = []
-    for effect, other in zip(effects, noisy, strict=True):
+    for effect, other in zip(effects, noise.effects, strict=True):
         # its own columns are many megabytes, and nobody asks for them again
         batch.append((replace(effect, columns=np.zeros((0, 0))), effect.of(rows), other.of(rows)))
         if sum(len(columns) for _, columns, _ in batch) >= AT_ONCE:

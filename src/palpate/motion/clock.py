@@ -50,7 +50,7 @@ class Even:
     lost: tuple[Interval, ...]
     jitter_s: float
     """Largest deviation of a time stamp from the even clock."""
-    rows: IntArray
+    rows: IntArray | range
     """For each row of the file, NaN or not, the index of its sample in `times_s`; empty where rows mean nothing."""
 
     @property
@@ -68,13 +68,15 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
     bridged silently, longer ones also reported, as are NaN at either end. Raises `DataProblem` where no even clock
     explains the stamps.
     """
-    seen = np.logical_and.reduce([np.isfinite(column) for column in x.T])
+    seen = np.ones(len(x), dtype=bool)
+    for column in x.T:
+        seen &= np.isfinite(column)
     count = int(np.count_nonzero(seen))
     if count < 10:
         raise DataProblem(what, f"only {count} of {len(times_s)} samples are numbers", remedy="export it again")
     start, period, off = steady(times_s)
     if off < _NONE_MISSING * period and count == len(seen):
-        rows = np.arange(len(seen), dtype=np.int64)
+        rows = range(len(seen))
         if len(seen) > ENOUGH and off < _SAME * period:  # the stamps of a long recording need not be there twice
             return Even(times_s, x, (), off, rows)
         even = np.arange(len(seen), dtype=float)

@@ -252,7 +252,11 @@ def _liveliest(times_s: FloatArray, x: FloatArray) -> int:
 def _coarse(grid: FloatArray, times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
     """On the coarse grid, without mean, each channel (or, where they are alike, all together) of norm one."""
     y = interpolated(grid, times_s, x)
-    y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y - np.nanmean(y, axis=0), 0.0)
+    known = np.asarray(np.isfinite(y).all(axis=1))
+    if known.all():
+        y -= y.mean(axis=0)
+    else:
+        y = np.where(known[:, None], y - np.nanmean(y, axis=0), 0.0)
     return y / np.maximum(np.linalg.norm(y) if alike else np.linalg.norm(y, axis=0), 1e-300)
 
 

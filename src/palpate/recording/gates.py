@@ -141,13 +141,13 @@ class _Used:
             low, high = float(x.min()), float(x.max())
             if isfinite(low) and isfinite(high):  # so all are, and nothing needs to be copied
                 return _Used(channel.name, unit, rate, times, x, len(x), low, high)
-        times = [t for piece in pieces for t in (channel.clock.times_s[piece], [np.nan])]
-        samples = np.where(np.isfinite(samples), samples, np.nan)
-        values = [x for piece in pieces for x in (samples[piece], [np.nan])]
-        at, x = (np.concatenate(part) if part else np.empty(0) for part in (times, values))
-        known = int(np.count_nonzero(np.isfinite(x)))
-        low, high = (float(np.nanmin(x)), float(np.nanmax(x))) if known else (nan, nan)
-        return _Used(channel.name, unit, rate, at, x, known, low, high)
+        x, times = _joined(samples, pieces), _joined(channel.clock.times_s, pieces)
+        finite = np.isfinite(x)
+        known = int(np.count_nonzero(finite))
+        if known + len(pieces) < len(x):
+            x[~finite] = np.nan
+        low, high = (float(np.fmin.reduce(x)), float(np.fmax.reduce(x))) if known else (nan, nan)
+        return _Used(channel.name, unit, rate, times, x, known, low, high)
 
     @property
     def some(self) -> FloatArray:
@@ -160,6 +160,11 @@ class _Used:
 
     def amount(self, value: float) -> str:
         return f"{value:.4g} {self.unit}".rstrip()
+
+
+def _joined(x: FloatArray, pieces: Sequence[slice]) -> FloatArray:
+    """Pieces of (samples,), a NaN after each."""
+    return np.concatenate([part for piece in pieces for part in (x[piece], [np.nan])]) if pieces else np.empty(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

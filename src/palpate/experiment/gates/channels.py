@@ -63,7 +63,7 @@ def hum(case: Case) -> Iterator[Finding]:
         signals.append((inputs.imu.even, IMU_CHANNELS, ("m/s2", "rad/s")))
     for even, names, units in signals:
         rate = rate_hz(even.times_s)
-        samples = round(rate / RESOLUTION_HZ)  # of a clock that is hardly off a number with small factors
+        samples = round(rate / RESOLUTION_HZ)
         if rate < 3 * FAST_HZ or len(even.x) < 4 * samples:
             continue
         f, density = power_density(even.x, rate, samples)

@@ -171,10 +171,11 @@ def on_even_frames(markers: Markers) -> tuple[Markers, NDArray[np.intp]]:
     if len(even.times_s) > 3 * n + 100 or even.jitter_s > 2 * period:
         return markers, plain
     if len(even.times_s) == n:
-        return replace(markers, times_s=even.times_s), even.rows
+        return replace(markers, times_s=even.times_s), plain
     points = np.full((len(even.times_s), len(markers.names), 3), np.nan)
-    points[even.rows] = markers.points
-    return Markers(markers.names, even.times_s, points), even.rows
+    rows = np.asarray(even.rows)
+    points[rows] = markers.points
+    return Markers(markers.names, even.times_s, points), rows
 
 
 def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud, str, int]:

@@ -167,7 +167,7 @@ def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[s
         first, last = max(start - half, 0), min(stop + half, len(low.times_s))
         if last - first > 2 * half:
             block = low.block(first, last)[0][:, :: stride // low.step]
-            rows.append(np.asarray(np.einsum("iN,rip->Nrp", block, low.lift), dtype=float))
+            rows.append(low.lifted(block))
             at.append(first + half + stride * np.arange(len(rows[-1])))
     indices, known = np.concatenate(at), np.concatenate(rows)
     used = np.asarray(np.isfinite(known).all(axis=(1, 2)))

@@ -215,7 +215,9 @@ def sensor_of(sensor: str | SensorPart) -> SensorPart:
     return SENSORS[sensor] if isinstance(sensor, str) else sensor
 
 
-def segments_of(experiment: Experiment[Any], times_s: FloatArray, rows: NDArray[np.int64]) -> dict[str, list[Segment]]:
+def segments_of(
+    experiment: Experiment[Any], times_s: FloatArray, rows: NDArray[np.int64] | range
+) -> dict[str, list[Segment]]:
     """The file's segments in seconds, checked; `rows`: the place of each row of the reference's file on the even clock.
 
     A sample k of the authors' counting is row first_sample + k - 1 of the file, from 1, both ends included.
@@ -275,7 +277,7 @@ def slower(even: Even) -> Even:
     # a mean with a bridged sample is no measurement either
     beside = (each - 2) / 2 * float(even.times_s[1] - even.times_s[0])
     lost = tuple((a - beside, b + beside) for a, b in even.lost)
-    return replace(even, times_s=times[:, 0], x=x, lost=lost, rows=np.minimum(even.rows // each, kept - 1))
+    return replace(even, times_s=times[:, 0], x=x, lost=lost, rows=np.minimum(np.asarray(even.rows) // each, kept - 1))
 
 
 def _stack(

@@ -33,7 +33,7 @@ from palpate.identify.diagnosis import weakest_direction
 from palpate.identify.solution import Estimate, Status, damping_curve
 from palpate.mechanisms import Row
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray, rms
+from palpate.physics.arrays import FloatArray, rms, runs
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.motion import Kinematics, wrench_transmission
 from palpate.runtime.replay import Replay
@@ -292,7 +292,9 @@ def provenance(experiment: Experiment[Any], segments: Mapping[str, Sequence[Segm
 
 def rms_of_kinds(prepared: Prepared, fit: Fit) -> dict[str, Any]:
     """RMS errors by kind of segment, and of the train segments as they come out when each part is left out."""
-    entries = {kind: rms_of(fit, prepared.segments[kind]) for kind in ("train", "test", "quasi_static")}
+    kinds = ("train", "test", "quasi_static")
+    noise = None if fit.inputs.imu is None else expected_noise(fit.inputs)
+    entries = {kind: rms_of(fit, prepared.segments[kind], noise) for kind in kinds}
     unseen = cross_validate(fit.train, fit.solution)
     ratios = (unseen / np.maximum(fit.train.rms(fit.p), 1e-300)).tolist()
     entries["cross_validated"] = {
@@ -302,10 +304,11 @@ def rms_of_kinds(prepared: Prepared, fit: Fit) -> dict[str, Any]:
     return {kind: entry for kind, entry in entries.items() if entry}
 
 
-def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
+def rms_of(fit: Fit, segments: Sequence[Segment], expected: Sequence[float] | None = None) -> dict[str, Any]:
     """RMS error of each row (N, N m), with percent of the range and the noise that explains a part of it.
 
     With markers against the wrench at the motion's rate, not smoothed further; with an IMU in the band of the fit.
+    expected: what noise is expected in each row of a motion by an IMU, where that is known already.
     """
     if not segments:
         return {}
@@ -313,7 +316,7 @@ def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
     if fit.inputs.imu is not None:
         fitted = tuple(segments) == fit.plan.segments and not fit.plan.robust
         part = fit.train if fitted else compress(replace(fit.balance, lowpass=fit.inputs.filtering.lowpass), segments)
-        values, spans, noise = part.rms(fit.p), part.range(), expected_noise(fit.inputs)
+        values, spans, noise = part.rms(fit.p), part.range(), expected or expected_noise(fit.inputs)
     else:
         measured, static, noise = fit.rows(segments)[:, :, -1], fit.inputs.static, [None] * len(rows)
         if not len(measured):
@@ -349,10 +352,15 @@ def _shapes(fit: Fit) -> dict[str, Any]:
 
 def excitation(k: Kinematics, inside: Any) -> dict[str, dict[str, float]]:
     """RMS along each axis of specific acceleration (m/s2), angular rate (rad/s) and acceleration (rad/s2)."""
+    spans = runs(inside)
     kinds = {"acceleration": k.specific_acceleration, "angular_rate": k.omega, "angular_acceleration": k.omega_dot}
 
     def rms_of_axis(signal: Any) -> float:
-        x = np.broadcast_to(np.asarray(signal, dtype=float), inside.shape)[inside]
+        x = np.broadcast_to(np.asarray(signal, dtype=float), inside.shape)
+        total = sum(float(x[a:b] @ x[a:b]) for a, b in spans)
+        if np.isfinite(total):
+            return float(np.sqrt(total / max(1, sum(b - a for a, b in spans))))
+        x = x[inside]
         return float(np.sqrt(np.nanmean(x**2))) if np.isfinite(x).any() else 0.0
 
     return {kind: dict(zip("xyz", map(rms_of_axis, signals), strict=True)) for kind, signals in kinds.items()}
