@@ -63,27 +63,32 @@ def judge_channels(
         if channel.samples.ndim != 1:
             raise DataProblem(f"channel {channel.name!r}", "it has three components; gates look at single ones")
     findings: list[Finding] = []
+    used = dict[int, tuple[list[slice], FloatArray]]()
     for clock in {id(channel.clock): channel.clock for channel in channels}.values():
-        findings += _dropouts(clock, [channel for channel in channels if channel.clock is clock], segments)
+        pieces = _pieces(clock, segments)
+        used[id(clock)] = pieces, clock.times_s[pieces[0]] if len(pieces) == 1 else _joined(clock.times_s, pieces)
+        findings += _dropouts(clock, [channel for channel in channels if channel.clock is clock], pieces)
     expected = noise or {}
 
     def seen() -> Iterator[tuple[str, _Used]]:
         """One at a time: copies of all channels of an hour would fill the memory."""
-        every = ((name, _Used.of(channel, segments)) for name, channel in zip(names, channels, strict=True))
-        return ((name, used) for name, used in every if used.known)
+        every = (
+            (name, _Used.of(channel, *used[id(channel.clock)])) for name, channel in zip(names, channels, strict=True)
+        )
+        return ((name, one) for name, one in every if one.known)
 
     silent = 0
-    for _, used in seen() if len(channels) >= _AXES else ():
-        if _white_noise(used.some):
+    for _, one in seen() if len(channels) >= _AXES else ():
+        if _white_noise(one.some):
             silent = 0
             break
         silent += 1
     simulated, stuck = silent >= _AXES, list[Span]()
-    for name, used in seen():
-        constant = _constant(used)
-        if constant and simulated and used.low == used.high == 0:
+    for name, one in seen():
+        constant = _constant(one)
+        if constant and simulated and one.low == one.high == 0:
             continue
-        more, spans = (constant, []) if constant else _faults(used, expected.get(name, expected.get(used.name)))
+        more, spans = (constant, []) if constant else _faults(one, expected.get(name, expected.get(one.name)))
         findings += more
         stuck += spans
     return tuple(findings), stuck
@@ -133,15 +138,14 @@ class _Used:
     """... the largest."""
 
     @staticmethod
-    def of(channel: Channel, segments: Sequence[Span] | None) -> _Used:
-        pieces, rate, unit = _pieces(channel.clock, segments), channel.clock.rate_hz, channel.unit
-        unit, samples = "" if unit == "1" else unit, channel.samples
+    def of(channel: Channel, pieces: Sequence[slice], times: FloatArray) -> _Used:
+        rate, unit = channel.clock.rate_hz, "" if channel.unit == "1" else channel.unit
         if len(pieces) == 1:
-            x, times = samples[pieces[0]], channel.clock.times_s[pieces[0]]
+            x = channel.samples[pieces[0]]
             low, high = float(x.min()), float(x.max())
             if isfinite(low) and isfinite(high):  # so all are, and nothing needs to be copied
                 return _Used(channel.name, unit, rate, times, x, len(x), low, high)
-        x, times = _joined(samples, pieces), _joined(channel.clock.times_s, pieces)
+        x = _joined(channel.samples, pieces)
         finite = np.isfinite(x)
         known = int(np.count_nonzero(finite))
         if known + len(pieces) < len(x):
@@ -431,10 +435,9 @@ def _resolution(x: FloatArray) -> float:
     return float(np.quantile(steps, 0.01)) if len(steps) else 0.0
 
 
-def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span] | None) -> list[Finding]:
+def _dropouts(clock: Clock, channels: Sequence[Channel], pieces: Sequence[slice]) -> list[Finding]:
     """Gaps of the clock and samples that are not numbers, of all its channels together."""
     where, remedy = f"clock {clock.name!r}", "record again, or choose segments without these places"
-    pieces = _pieces(clock, segments)
     if not pieces:
         return [_finding("dropouts", where, "no samples in the segments", "check their times", fatal=True)]
     period, blind, lost = clock.step_s, 0, 0

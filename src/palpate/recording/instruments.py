@@ -296,7 +296,7 @@ def read_microstrain(path: Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     kinds = [kind for kind in kinds if set(kind.names) <= places.keys()]
     first_stamps, start, size = None, 0.0, path.stat().st_size
     for part in text.in_parts(rows) if long else (rows,):
-        table = text.parse_rows(replace(part, first_line=first_line), texts={0})
+        table = text.parse_rows(replace(part, first_line=first_line), texts={0}, counts=fields[0].isdecimal())
         lines = range(first_line, first_line + len(table))
         stamps = text.as_times(path, table["0"], lines)
         first_stamps = stamps[:1] if first_stamps is None else first_stamps

@@ -136,15 +136,15 @@ class Recording:
         """The clocks of all channels, each once, in order of first use."""
         return tuple({id(c.clock): c.clock for c in self.channels.values()}.values())
 
-    def stack(self, names: Iterable[str]) -> Array:
+    def stack(self, names: Iterable[str], *, negative: bool = False) -> Array:
         """Scalar channels of one clock side by side: (n, k), Fortran-ordered, in the order of `names`."""
         chosen = self.stackable(names)
-        beside = _side_by_side([channel.samples for channel in chosen])
+        beside = None if negative else _side_by_side([channel.samples for channel in chosen])
         if beside is not None:
             return beside
         stacked = np.empty((len(chosen[0].clock), len(chosen)), order="F")
         for place, channel in enumerate(chosen):
-            stacked[:, place] = channel.samples
+            (np.negative if negative else np.positive)(channel.samples, out=stacked[:, place])
         return stacked
 
     def stackable(self, names: Iterable[str]) -> list[Channel]:

@@ -109,8 +109,10 @@ def trimmed_end(data: bytes) -> int:
     return stop
 
 
-def parse_rows(rows: Rows, texts: Collection[int] = ()) -> pl.DataFrame:
+def parse_rows(rows: Rows, texts: Collection[int] = (), *, counts: bool = False) -> pl.DataFrame:
     """Rows as Float64 columns "0", "1", ... (String for `texts`), one per label; empty fields are null.
+
+    counts: `texts` are probably integers, and Int64 where all of them are.
 
     Raises FileProblem with line and column for a cell that is not a number and for a row that is too short
     or too long.
@@ -119,10 +121,15 @@ def parse_rows(rows: Rows, texts: Collection[int] = ()) -> pl.DataFrame:
         raise FileProblem(rows.path, "there are no data rows", line=rows.first_line, remedy=_CUT_OFF)
     types = {str(place): pl.String if place in texts else pl.Float64 for place in range(len(rows.labels))}
     try:
-        table = _read(rows, types, decimal_comma=rows.decimal_comma)
+        kinds = types | {str(place): pl.Int64 for place in texts if counts}
+        table = _read(rows, kinds, decimal_comma=rows.decimal_comma)
     except pl.exceptions.PolarsError:
+        if counts:
+            return parse_rows(rows, texts)
         _check_widths(rows)
         return _read_tolerantly(rows, types)
+    if counts and any(table[str(place)].null_count() for place in texts):
+        return parse_rows(rows, texts)
     # polars fills a short row with nulls, so that only a null at the very end can hide one.
     if table.to_series(-1).null_count():
         _check_widths(rows, height=table.height)

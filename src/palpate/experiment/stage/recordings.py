@@ -91,11 +91,10 @@ def read_wrench(experiment: Experiment[Any], part: WrenchPart, key: str = "wrenc
     recording = load_part(experiment, place, part)
     with experiment.at(f"{place}.channels"):
         names = wrench_channels(part, list(recording))
-    x = _stack(experiment, f"{place}.channels", recording, names, CHANNEL_UNITS["wrench"])
-    if part.sign == "on-other-side":
-        x = np.negative(x, out=x if x.flags.writeable else None)
-    else:
-        recording = recording.held_in(x, names)
+    _check_units(experiment, f"{place}.channels", recording, names, CHANNEL_UNITS["wrench"])
+    opposite = part.sign == "on-other-side"
+    x = recording.stack(names, negative=opposite)
+    recording = recording if opposite else recording.held_in(x, names)
     even = _even(experiment, place, recording, names[0], x, "load cell")
     sensor = sensor_of(getattr(experiment.config, "sensor", "ati-omega85"))
     return Instrument(recording, names, even, _data_sheet(names, sensor.noise_force, sensor.noise_moment))
