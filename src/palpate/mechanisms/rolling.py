@@ -347,8 +347,11 @@ class Rolling(Mechanism):
         return np.stack([states[name] for name in self.state], axis=1)
 
     def _angles(self, poses: Poses, positions: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Camber, pitch and heading; a camber that is held is zero. positions: from which the poses were made."""
-        if positions is not None:
+        """Camber, pitch and heading; a camber that is held is zero.
+
+        positions: from which the poses were made, by this mechanism or by one that moves in more ways.
+        """
+        if positions is not None and positions.shape[1] == len(self.position_units):
             known = dict(zip(self.state, positions.T, strict=False))
             held = 0.0 * known["pitch"]
             return known.get("camber", held), known["pitch"], known.get("yaw", held)
