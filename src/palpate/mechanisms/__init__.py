@@ -7,14 +7,20 @@ from typing import Any
 from palpate.mechanisms.four_bar import FourBar as FourBar
 from palpate.mechanisms.free import Free as Free
 from palpate.mechanisms.hinge import Hinge as Hinge
+from palpate.mechanisms.linkage import Linkage as Linkage
 from palpate.mechanisms.mechanism import Joint as Joint
 from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row
 from palpate.mechanisms.mechanism import Wheel as Wheel
+from palpate.mechanisms.ratio_table import RatioTable as RatioTable
 from palpate.mechanisms.rolling import Rolling as Rolling
 from palpate.mechanisms.slide import Slide as Slide
+from palpate.mechanisms.track_arm import TrackArm as TrackArm
+from palpate.mechanisms.two_points import TwoPoints as TwoPoints
 
 MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Slide, Rolling)})
 """The mechanism types that an object file may name."""
-LINKAGES: Mapping[str, type[Any]] = MappingProxyType({FourBar.type: FourBar})
+LINKAGES: Mapping[str, type[Any]] = MappingProxyType(
+    {link.type: link for link in (FourBar, TrackArm, TwoPoints, RatioTable)}
+)
 """The types that a mechanism's option `linkage` may name."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+# pyright: reportIncompatibleMethodOverride=false
+# what the interface asks as a property may be a field
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
-import numpy as np
-
-from palpate.errors import DataProblem, PalpateError, UnknownName
-from palpate.physics.arrays import FloatArray
+from palpate.errors import PalpateError, UnknownName
+from palpate.mechanisms.linkage import Linkage, check_range, numbers, ordered_range
 from palpate.physics.functions import FLOATS, Functions, Scalar
 
 Assembly = Literal["negative", "positive"]
@@ -20,7 +20,7 @@ _DEAD_RAD = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class FourBar:
+class FourBar(Linkage):
     """Links in m: L1 along the door, hinge to pinion; L2 the arm, pinion to elbow; L3 the forearm, elbow to frame; L4
     along the frame, hinge to the forearm's pivot. L1 e^(i theta) + L2 e^(i gamma) = L4 + L3 e^(i psi) closes the loop.
 
@@ -29,37 +29,35 @@ class FourBar:
     links, the elbow on either side; a closer has the negative one (erratum 2). The pinion's angle is
     phi = pi + theta - gamma, continuous, with gamma from -pi to pi at the closed door.
 
+    `offset` (rad): pinion and pivot seldom sit in the planes of door and frame; theta is the door's angle plus the
+    angle from L4 to L1 when the door is shut. With stand-offs a (pinion, off the door) and b (pivot, off the frame)
+    and distances x, y along them, L1 = hypot(x, a), L4 = hypot(y, b), offset = atan2(a, x) - atan2(b, y). A closer
+    that sits on the frame is the same linkage seen from there: L1 is always the bar that carries the pinion.
+
     `range`: door angles (rad) that the loop must be able to reach.
     """
 
     lengths: tuple[float, float, float, float] = (0.28575, 0.27305, 0.26035, 0.34925)
     assembly: Assembly = "negative"
     range: tuple[float, float] = (0.0, math.pi / 2)
+    offset: float = 0.0
+    coordinate: str = "closer"
     _start: float = field(default=0.0, init=False, repr=False, compare=False)
     """What makes gamma a principal value at the closed door, rad."""
     type: ClassVar[str] = "four-bar"
-    options: ClassVar[Mapping[str, str]] = {"lengths": "m", "range": "rad"}
-    coordinate: ClassVar[str] = "closer"
-    unit: ClassVar[str] = "rad"
+    options: ClassVar[Mapping[str, str]] = {"lengths": "m", "range": "rad", "offset": "rad"}
 
     def __post_init__(self) -> None:
         """Refuse links that cannot close."""
-        lengths = _numbers(self.lengths, 4, "lengths must be four positive numbers in m", lambda x: min(x) > 0)
-        ends = _numbers(self.range, 2, "range must be two angles in rad, the smaller first", lambda x: x[0] <= x[1])
+        lengths = numbers(self.lengths, 4, "lengths must be four positive numbers in m", lambda x: min(x) > 0)
         object.__setattr__(self, "lengths", lengths)
-        object.__setattr__(self, "range", ends)
+        object.__setattr__(self, "range", ordered_range(self.range))
         if self.assembly not in get_args(Assembly):
             raise UnknownName("assembly", str(self.assembly), get_args(Assembly), where="linkage")
-        low, high = self.reach
-        for angle in self.range:
-            if not low <= angle <= high:
-                raise PalpateError(
-                    f"linkage: the links {', '.join(f'{x:g}' for x in self.lengths)} m cannot close the loop at "
-                    f"{math.degrees(angle):.1f} deg, only from {_deg(low)} to {_deg(high)} deg"
-                )
+        check_range(self, f"the links {', '.join(f'{x:g}' for x in self.lengths)} m")
         closed = min(max(0.0, self.range[0]), self.range[1])
         turned, _, _ = self.transmit(closed, FLOATS)
-        gamma = math.pi + closed - turned
+        gamma = math.pi + closed + self.offset - turned
         object.__setattr__(self, "_start", 2 * math.pi * math.ceil((gamma - math.pi) / (2 * math.pi)))
 
     @property
@@ -77,26 +75,15 @@ class FourBar:
             )
         highest = math.acos(max(cos_stretch, -1.0))
         if cos_fold >= 1:
-            return -highest, highest
+            return -highest - self.offset, highest - self.offset
         lowest = math.acos(cos_fold)
-        return (-highest, -lowest) if self.range[1] < 0 else (lowest, highest)
+        low, high = (-highest, -lowest) if self.range[1] + self.offset < 0 else (lowest, highest)
+        return low - self.offset, high - self.offset
 
     @property
     def others(self) -> Mapping[str, FourBar]:
         """The elbow on the other side."""
         return {name: replace(self, assembly=name) for name in get_args(Assembly) if name != self.assembly}
-
-    def check_reach(self, position: FloatArray) -> None:
-        """Refuse measured door angles, rad, at which the loop cannot close; NaN is not judged."""
-        low, high = self.reach
-        out = np.flatnonzero((position < low) | (position > high))
-        if len(out):
-            raise DataProblem(
-                "linkage",
-                f"sample {out[0]}: at {math.degrees(position[out[0]]):.1f} deg the door is out of the linkage's reach, "
-                f"{_deg(low)} to {_deg(high)} deg ({len(out)} samples in all)",
-                remedy="check the links' lengths, and where the angle is zero",
-            )
 
     def transmit(self, position: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
         """phi (rad), nu = d phi / d theta, and d nu / d theta (1/rad); beyond the reach the elbow keeps its angle.
@@ -106,7 +93,8 @@ class FourBar:
         """
         L1, L2, L3, L4 = self.lengths
         shortest, longest = self._diagonals()
-        cos, sin = fn.cos(position), fn.sin(position)
+        theta = position + self.offset
+        cos, sin = fn.cos(theta), fn.sin(theta)
         diagonal = L1 * L1 + L4 * L4 - 2 * L1 * L4 * cos
         r2 = fn.maximum(diagonal, shortest)  # links of equal length fold to a point
         q = fn.minimum(r2, longest)
@@ -138,20 +126,3 @@ class FourBar:
         _, L2, L3, _ = self.lengths
         both = 2 * L2 * L3 * math.cos(_DEAD_RAD)
         return L2 * L2 + L3 * L3 - both, L2 * L2 + L3 * L3 + both
-
-
-def _numbers(
-    given: Iterable[Any], count: int, wanted: str, possible: Callable[[tuple[float, ...]], bool]
-) -> tuple[float, ...]:
-    """The option as floats; JSON and YAML give lists."""
-    try:
-        numbers = tuple(float(x) for x in given)
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) != count or not all(math.isfinite(x) for x in numbers) or not possible(numbers):
-        raise PalpateError(f"linkage: {wanted}, not {list(given) if numbers else given!r}")
-    return numbers
-
-
-def _deg(angle: float) -> str:
-    return f"{math.degrees(angle):.1f}"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.mechanisms.four_bar import FourBar
+from palpate.mechanisms.linkage import Linkage
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
@@ -130,7 +130,7 @@ class Mechanism(ABC):
         return True
 
     @property
-    def linkage(self) -> FourBar | None:
+    def linkage(self) -> Linkage | None:
         """What the main coordinate drives."""
         return None
 
@@ -301,11 +301,20 @@ class OneFreedom(Mechanism):
 
     inclination: float = 0.0
     direction: float = 0.0
-    linkage: FourBar | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    linkage: Linkage | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
     unit: ClassVar[str] = "rad"
     accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)  # pyright: ignore[reportIncompatibleMethodOverride]
     way: ClassVar[tuple[str, str]] = ("opening", "closing")
+
+    def __post_init__(self) -> None:
+        """Refuse a linkage that this kind of motion cannot drive."""
+        if self.linkage is not None and self.unit not in self.linkage.driven_by:
+            kinds = {"rad": "an angle", "m": "a length"}
+            raise PalpateError(
+                f"linkage {self.linkage.type!r}: it is driven by {kinds[self.linkage.driven_by[0]]}, and the "
+                f"{self.state[0]} of a {self.type} is {kinds[self.unit]}"
+            )
 
     @property
     def coordinates(self) -> Mapping[str, str]:

@@ -647,7 +647,7 @@ def object_model(experiment: Experiment[Any]) -> Model:
                 raise experiment.problem(f"{key}.{name}", wrong)
     # links as long as houses: only their ratios count in the balance, so nothing else would show it
     lengths = () if model.mechanism.linkage is None else model.mechanism.linkage.lengths
-    if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):
+    if lengths and not SHORTEST_M <= max(abs(length) for length in lengths) <= LONGEST_M:
         stated = ", ".join(f"{length:g}" for length in lengths)
         wrong = f"links of {stated} m do not belong to an object that people move by hand"
         raise experiment.problem("mechanism.linkage.lengths", wrong, "write the unit, such as 286 mm or 11.25 in")

@@ -264,7 +264,7 @@ def _on_links(model: Model, variations: Sequence[Variation], off: FloatArray, un
         if v.name == "links" and v.inputs.mechanism.linkage is not None:
             lengths += by * (np.array(v.inputs.mechanism.linkage.lengths) - linkage.lengths)
     try:
-        links = replace(linkage, lengths=tuple(lengths.tolist()))
+        links = linkage.with_lengths(lengths.tolist())
     except PalpateError as error:
         untried["links"] = str(error)
         return model

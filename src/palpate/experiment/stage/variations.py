@@ -225,9 +225,9 @@ def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
     for change in () if linkage is None else by * np.eye(len(linkage.lengths)):
         assert linkage is not None
         try:
-            links = replace(linkage, lengths=tuple((linkage.lengths + change).tolist()))
+            links = linkage.with_lengths((linkage.lengths + change).tolist())
         except PalpateError:
-            links = replace(linkage, lengths=tuple((linkage.lengths - change).tolist()))
+            links = linkage.with_lengths((linkage.lengths - change).tolist())
         yield inputs.with_model(replace(inputs.model, mechanism=inputs.mechanism.with_options(linkage=links)))
 
 

@@ -1,0 +1,118 @@
+"""The interface of a linkage: what the main coordinate of a mechanism drives, such as a closer or a strut."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import Functions, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage(ABC):
+    """From a mechanism's main coordinate q to a driven one: a frozen dataclass that derives from this class.
+
+    Its fields are its options in an object file; a driven coordinate that elements act on bears the name `coordinate`.
+    """
+
+    type: ClassVar[str]
+    options: ClassVar[Mapping[str, str]]
+    """Units of the options that have one."""
+
+    @property
+    def unit(self) -> str:
+        """Of the driven coordinate: "rad" or "m"."""
+        return "rad"
+
+    @property
+    def driven_by(self) -> tuple[str, ...]:
+        """Units of the main coordinates that may drive it."""
+        return ("rad",)
+
+    @property
+    @abstractmethod
+    def coordinate(self) -> str:
+        """The name of what it drives."""
+
+    @property
+    @abstractmethod
+    def range(self) -> tuple[float, float]:
+        """Main positions for which it is described, and that it must be able to reach."""
+
+    @property
+    @abstractmethod
+    def lengths(self) -> tuple[float, ...]:
+        """What a tape measure says of it, m."""
+
+    @abstractmethod
+    def transmit(self, position: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
+        """The driven position, its ratio nu = d driven / d q, and d nu / d q; never raises."""
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Main positions that it can follow."""
+        return (-math.inf, math.inf)
+
+    @property
+    def others(self) -> Mapping[str, Self]:
+        """The same parts assembled in other ways, by name."""
+        return {}
+
+    def with_lengths(self, lengths: Iterable[float]) -> Self:
+        """The same with other lengths, m; refused where it cannot be assembled."""
+        return replace(self, lengths=tuple(lengths))
+
+    def check_reach(self, position: FloatArray) -> None:
+        """Refuse measured main positions that it cannot follow; NaN is not judged."""
+        low, high = self.reach
+        out = np.flatnonzero((position < low) | (position > high))
+        if len(out):
+            raise DataProblem(
+                "linkage",
+                f"sample {out[0]}: at {math.degrees(position[out[0]]):.1f} deg the door is out of the linkage's reach, "
+                f"{degrees(low)} to {degrees(high)} deg ({len(out)} samples in all)",
+                remedy="check the links' lengths, and where the angle is zero",
+            )
+
+
+def check_range(linkage: Linkage, parts: str) -> None:
+    """Refuse a range that the linkage cannot reach; parts: what it is made of, in words."""
+    low, high = linkage.reach
+    for angle in linkage.range:
+        if not low <= angle <= high:
+            raise PalpateError(
+                f"linkage: {parts} cannot close the loop at {math.degrees(angle):.1f} deg, only from {degrees(low)} to "
+                f"{degrees(high)} deg"
+            )
+
+
+def numbers(
+    given: Iterable[Any], count: int | None, wanted: str, possible: Callable[[tuple[float, ...]], bool]
+) -> tuple[float, ...]:
+    """An option as floats; JSON and YAML give lists. count: None for any."""
+    try:
+        listed = tuple(float(x) for x in given)
+    except (TypeError, ValueError):
+        listed = ()
+    counted = len(listed) > 0 if count is None else len(listed) == count
+    if not counted or not all(math.isfinite(x) for x in listed) or not possible(listed):
+        raise PalpateError(f"linkage: {wanted}, not {list(given) if listed else given!r}")
+    return listed
+
+
+def ordered_range(given: Iterable[Any], kind: str = "angles in rad") -> tuple[float, float]:
+    """The option `range`."""
+    low, high = numbers(given, 2, f"range must be two {kind}, the smaller first", lambda x: x[0] <= x[1])
+    return low, high
+
+
+def degrees(angle: float) -> str:
+    """An angle in words."""
+    return f"{math.degrees(angle):.1f}"
