@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import fields
-from importlib import resources
 from typing import Any, cast
 
 from pydantic.fields import FieldInfo
@@ -16,6 +15,7 @@ from palpate.elements import ELEMENTS
 from palpate.experiment.file.reading import CONDITIONS, ROOTS, literals, schema_classes
 from palpate.experiment.file.schema import CommonPart, MotionPart, Part
 from palpate.mechanisms import LINKAGES, MECHANISMS
+from palpate.model import shipped_objects
 from palpate.physics.units import UNITS
 
 _KINDS: dict[tuple[float, float, float], str] = {
@@ -143,15 +143,14 @@ elements:
 - {type: table, name: hold, knots: [0, 0.02, 0.05, 0.1, 0.3, 0.6, 1.0, 1.5], smooth: 0.5}   # seal and magnet
 ```
 
-An effect of your own is a small class (see `palpate.elements.element.Element`) that `palpate.check_element` tests and
-`Model.from_dict(..., elements=...)` takes.
+An effect, a mechanism or a linkage of your own is a small class in a Python file that `parts: mine.py` names:
+[a part of your own](own-part.md). `palpate schema` prints the JSON Schema of these files for your editor.
 """
 
 
 def object_reference() -> str:
     """Markdown: the objects that ship, then every mechanism, linkage and element with its options."""
-    shipped = sorted(p.name for p in resources.files("palpate.objects").iterdir() if p.name.endswith(".yaml"))
-    names = ", ".join(f"`{name.removesuffix('.yaml')}`" for name in shipped)
+    names = ", ".join(f"`{name}`" for name in shipped_objects())
     lines = [_INTRODUCTION, f"Objects that ship: {names}.", ""]
     for heading, types in (("Mechanisms", MECHANISMS), ("Linkages", LINKAGES), ("Elements", ELEMENTS)):
         lines += [f"## {heading}", ""]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from palpate.elements import ELEMENTS, RigidBody, SensorBias
 from palpate.errors import FileProblem, NotConsistent, PalpateError, UnknownName
 from palpate.mechanisms import MECHANISMS, Free
 from palpate.model import Model, load_object
+from palpate.parts import SHIPPED
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.motion import Motion
@@ -23,7 +25,7 @@ from tests.own_parts import SwingDoor, Viscous, ZoneDamper
 
 PHI = cloud_phi(*random_cloud(np.random.default_rng(1)))
 OWN_ELEMENTS = {**ELEMENTS, Viscous.type: Viscous, ZoneDamper.type: ZoneDamper}
-OWN_MECHANISMS = {**MECHANISMS, SwingDoor.type: SwingDoor}
+OWN = replace(SHIPPED, elements=OWN_ELEMENTS, mechanisms={**MECHANISMS, SwingDoor.type: SwingDoor})
 
 
 def handle() -> Model:
@@ -166,12 +168,12 @@ def test_a_model_with_a_users_own_parts_is_saved_and_read_with_them(tmp_path: Pa
     model = door().with_values([*PHI, 0.5, 1.0, 2.0, 3.0, 4.0, 0.7])
     path = tmp_path / "door.json"
     model.save(path)
-    assert Model.load(path, elements=OWN_ELEMENTS, mechanisms=OWN_MECHANISMS) == model
-    assert Model.from_dict(model.to_dict(), elements=OWN_ELEMENTS, mechanisms=OWN_MECHANISMS) == model
+    assert Model.load(path, OWN) == model
+    assert Model.from_dict(model.to_dict(), OWN) == model
     with pytest.raises(FileProblem, match="there is no mechanism type 'swing-door'"):
         Model.load(path)
     with pytest.raises(FileProblem, match="there is no element type 'zone'"):
-        Model.load(path, mechanisms=OWN_MECHANISMS)
+        Model.load(path, replace(OWN, elements=ELEMENTS))
 
 
 def changed(**changes: Any) -> str:
@@ -278,7 +280,7 @@ def test_an_unknown_object_suggests_the_nearest() -> None:
 def test_a_users_object_file_is_read_by_path_with_its_own_parts(tmp_path: Path) -> None:
     path = tmp_path / "gate.yaml"
     path.write_text("name: gate\nmechanism: {type: swing-door, ratio: 3}\nelements:\n  - {type: zone, above: 1.2}\n")
-    model = load_object(path, elements=OWN_ELEMENTS, mechanisms=OWN_MECHANISMS)
+    model = load_object(path, OWN)
     assert model == Model("gate", SwingDoor(ratio=3), (ZoneDamper(above=1.2),))
 
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from palpate.identify import solve as solve
     from palpate.identify.solution import Estimate as Estimate
     from palpate.identify.solution import Status as Status
+    from palpate.mechanisms import Linkage as Linkage
     from palpate.mechanisms import Mechanism as Mechanism
     from palpate.model import Model as Model
     from palpate.model import load_object as load_object
@@ -84,6 +85,8 @@ if TYPE_CHECKING:
     from palpate.motion.offset import estimate_offset as estimate_offset
     from palpate.motion.offset import marker_clock as marker_clock
     from palpate.motion.smoothing import fuse as fuse
+    from palpate.parts import Parts as Parts
+    from palpate.parts import load_parts as load_parts
     from palpate.physics.motion import Motion as Motion
     from palpate.physics.motion import Poses as Poses
     from palpate.recording import Channel as Channel

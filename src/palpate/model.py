@@ -14,11 +14,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter, Shape
+from palpate.elements import SENSOR, WRENCH, Element, Parameter, Shape
 from palpate.elements.element import column_coefficients
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, write_text
-from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
+from palpate.mechanisms import Mechanism
+from palpate.parts import SHIPPED, Parts
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
 from palpate.physics.inertia import check_consistent
@@ -277,11 +278,9 @@ class Model:
     def from_dict(
         cls,
         data: Mapping[str, Any],
-        *,
-        elements: Mapping[str, type[Any]] = ELEMENTS,
-        mechanisms: Mapping[str, type[Any]] = MECHANISMS,
+        parts: Parts = SHIPPED,
     ) -> Model:
-        """Build a model from plain data; `elements` and `mechanisms` may hold a user's own types beside ours."""
+        """Build a model from plain data; `parts` may hold a user's own types beside ours (`load_parts`)."""
         if data.get("palpate_model", MODEL_FORMAT) != MODEL_FORMAT:
             raise PalpateError(
                 f"the model has format {data['palpate_model']}, this palpate reads format {MODEL_FORMAT}"
@@ -290,16 +289,16 @@ class Model:
             if key not in _KEYS:
                 raise UnknownName("key", str(key), _KEYS)
         try:
-            name, mechanism, parts = str(data["name"]), data["mechanism"], data["elements"]
+            name, mechanism, elements = str(data["name"]), data["mechanism"], data["elements"]
         except KeyError as key:
             raise PalpateError(f"the model has no {key.args[0]!r}") from None
-        if not isinstance(parts, list):
-            raise PalpateError(f"elements must be a list, not {parts!r}")
+        if not isinstance(elements, list):
+            raise PalpateError(f"elements must be a list, not {elements!r}")
         given = _parameters(data.get("parameters", {}))
         model = cls(
             name=name,
-            mechanism=_build("mechanism", mechanism, mechanisms),
-            elements=tuple(_build("element", e, elements) for e in cast("list[Any]", parts)),
+            mechanism=_build("mechanism", mechanism, parts.mechanisms, parts.linkages),
+            elements=tuple(_build("element", e, parts.elements) for e in cast("list[Any]", elements)),
             values={n: float(v["value"]) for n, v in given.items()},
             about=dict(data.get("about", {})),
         )
@@ -328,9 +327,7 @@ class Model:
     def load(
         cls,
         path: str | Path,
-        *,
-        elements: Mapping[str, type[Any]] = ELEMENTS,
-        mechanisms: Mapping[str, type[Any]] = MECHANISMS,
+        parts: Parts = SHIPPED,
     ) -> Model:
         """Read a model that `save` wrote; a user's own types are given as in `from_dict`."""
         path = Path(path)
@@ -340,7 +337,7 @@ class Model:
                 raise FileProblem(
                     path, "this JSON is not a palpate model", remedy="give a model.json that palpate wrote"
                 )
-            return cls.from_dict(cast("dict[str, Any]", data), elements=elements, mechanisms=mechanisms)
+            return cls.from_dict(cast("dict[str, Any]", data), parts)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileProblem(path, f"the model is damaged ({error})", remedy="identify it again") from error
         except FileProblem:
@@ -349,21 +346,21 @@ class Model:
             raise FileProblem(path, str(error)) from error
 
 
+def shipped_objects() -> dict[str, Any]:
+    """The object files that come with palpate, by name."""
+    files = resources.files("palpate.objects").iterdir()
+    return {p.name.removesuffix(".yaml"): p for p in sorted(files, key=lambda p: p.name) if p.name.endswith(".yaml")}
+
+
 def load_object(
     name: str | Path,
-    *,
-    elements: Mapping[str, type[Any]] = ELEMENTS,
-    mechanisms: Mapping[str, type[Any]] = MECHANISMS,
+    parts: Parts = SHIPPED,
 ) -> Model:
     """An object file by the name under which it ships ("handle"), or by path: a model without values."""
     from ruamel.yaml import YAML, YAMLError
     from ruamel.yaml.error import MarkedYAMLError
 
-    shipped = {
-        p.name.removesuffix(".yaml"): p
-        for p in resources.files("palpate.objects").iterdir()
-        if p.name.endswith(".yaml")
-    }
+    shipped = shipped_objects()
     if str(name) in shipped:
         text, source = shipped[str(name)].read_text(encoding="utf-8"), Path(f"{name}.yaml")
     elif Path(name).suffix in (".yaml", ".yml"):
@@ -374,7 +371,7 @@ def load_object(
         data = YAML(typ="safe").load(text)
         if not isinstance(data, dict):
             raise PalpateError("an object file has the keys name, mechanism, elements")
-        return Model.from_dict(cast("dict[str, Any]", data), elements=elements, mechanisms=mechanisms)
+        return Model.from_dict(cast("dict[str, Any]", data), parts)
     except MarkedYAMLError as error:
         mark = cast("Any", error.problem_mark)
         line = None if mark is None else int(mark.line) + 1
@@ -399,7 +396,9 @@ def _describe(part: Any) -> dict[str, Any]:
     return {"type": part.type, **{f.name: plain(getattr(part, f.name)) for f in fields(part) if f.init}}
 
 
-def _build(kind: str, data: Any, types: Mapping[str, type[Any]]) -> Any:
+def _build(
+    kind: str, data: Any, types: Mapping[str, type[Any]], linkages: Mapping[str, type[Any]] | None = None
+) -> Any:
     if not isinstance(data, dict):
         raise PalpateError(f"{kind}: {data!r} must be options in braces, such as {{type: {next(iter(types))}}}")
     options = dict(cast("dict[str, Any]", data))
@@ -413,8 +412,8 @@ def _build(kind: str, data: Any, types: Mapping[str, type[Any]]) -> Any:
         number = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
         if known[option] in ("float", float) and not number:
             raise PalpateError(f"{kind} {name!r}: {option} must be a number in SI units, not {value!r}")
-        if isinstance(value, dict):  # a part of a part: the linkage of a hinge
-            options[option] = _build(option, value, LINKAGES)
+        if isinstance(value, dict) and linkages is not None:  # a part of a part: the linkage of a hinge
+            options[option] = _build(option, value, linkages)
     try:
         return types[name](**options)
     except TypeError as error:

@@ -16,7 +16,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from palpate.errors import MissingExtra, PalpateError
+import palpate
+from palpate.errors import MissingExtra, PalpateError, UnknownName
 from palpate.files import check_folder, write_text
 
 KNOWN_ERROR, GATE_FAILED = 1, 3
@@ -35,6 +36,10 @@ def argument(what: str, **more: Any) -> Any:
 
 
 Data = Annotated[Path | None, option("--data", "Folder of the recordings, if not the experiment file's.")]
+OwnParts = Annotated[
+    str | None,
+    option("--parts", "Python file (or entry point) of your own parts in the model; it is run."),
+]
 _JSON = Annotated[bool, option("--json", "Print JSON instead of tables.")]
 _QUIET = Annotated[bool, option("--quiet", "-q", "Print nothing but errors.")]
 _VERBOSE = Annotated[bool, option("--verbose", "-v", "Name each step and the time it took.")]
@@ -198,6 +203,18 @@ def save_page(path: Path, write: Callable[..., Any], *arguments: Any, **options:
 def model_file(path: Path) -> Path:
     """The model that a path names: a file, or the one in the folder of a result."""
     return path / "model.json" if path.is_dir() else path
+
+
+def load_model(path: Path, parts: str | None) -> palpate.Model:
+    """The model in a file, made of what ships or of the user's own parts too."""
+    if parts is not None:
+        return palpate.Model.load(path, palpate.load_parts(parts))
+    try:
+        return palpate.Model.load(path)
+    except PalpateError as error:
+        if isinstance(error.__cause__, UnknownName):
+            raise PalpateError(f"{error}; if it is a part of your own, name its file: --parts mine.py") from error
+        raise
 
 
 def output_folder(out: Path | None, otherwise: str) -> Path:

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import palpate
-from palpate.cli.console import Data, Done, Steps, argument, model_file, option, output_folder, save_page
+from palpate.cli.console import (
+    Data,
+    Done,
+    OwnParts,
+    Steps,
+    argument,
+    load_model,
+    model_file,
+    option,
+    output_folder,
+    save_page,
+)
 from palpate.errors import PalpateError, UnknownName
 from palpate.files import check_folder, short_names
 from palpate.progress import Tell, portion
@@ -103,7 +114,7 @@ def validate(
 
     path = model_file(model)
     unseen = palpate.read_experiment(experiment, data=data)
-    judged = palpate.validate(palpate.Model.load(path), unseen, tell, path=path)
+    judged = palpate.validate(palpate.Model.load(path, unseen.parts), unseen, tell, path=path)
     return Done(judged.data, partial(validation_text, judged.data), failure=_failure(judged), save=out)
 
 
@@ -112,6 +123,7 @@ def compare(
     results: Annotated[list[Path], argument("Folders of results, or result.json files; at least two.")],
     out: Annotated[Path | None, option("--out", "-o", "JSON file for the numbers.")] = None,
     model: Annotated[Path | None, option("--model", "Write the mean of the results' models to this file.")] = None,
+    parts: OwnParts = None,
 ) -> Done:
     """Compare several identifications of one object: each number, the mean, and the spread between takes."""
     from palpate.experiment.comparison import mean_model
@@ -125,7 +137,7 @@ def compare(
         if data["differing"]:
             named = ", ".join(data["differing"])
             raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
-        mean_model([palpate.Model.load(folder / "model.json") for folder in folders]).save(model)
+        mean_model([load_model(folder / "model.json", parts) for folder in folders]).save(model)
     return Done(data, partial(comparison_text, data), [] if model is None else [model], save=out)
 
 

@@ -12,7 +12,17 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Done, model_file, numbers, option, output_folder, save_json, save_page
+from palpate.cli.console import (
+    Done,
+    OwnParts,
+    load_model,
+    model_file,
+    numbers,
+    option,
+    output_folder,
+    save_json,
+    save_page,
+)
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
 from palpate.progress import Tell
@@ -46,6 +56,7 @@ def simulate(
     wrong: Annotated[float, option("--wrong", "--robot: % added to inertia and damping as a check; 0: none.")] = 20.0,
     audit: Annotated[bool, option("--audit", "Check energy, longest step, coupling with a hand, feel.")] = False,
     result: Annotated[Path | None, option("--result", "result.json: the intervals, and where the sensor was.")] = None,
+    parts: OwnParts = None,
 ) -> Done:
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
     from palpate.rendering.hand import Hand
@@ -54,7 +65,7 @@ def simulate(
         raise PalpateError("give either --robot or --audit, not both")
     tell("model", 0.0)
     path = model_file(path)
-    model = with_end_stops(palpate.Model.load(path), stops)
+    model = with_end_stops(load_model(path, parts), stops)
     identified = None if result is None else palpate.read_result(result)
     placed: dict[str, Any] = (identified or {}).get("mechanism") or {}
     joint = next(iter(model.mechanism.joints), None)
@@ -72,7 +83,7 @@ def simulate(
             raise UnknownName("--feed-forward", feed_forward, _FEEDS)
         tell("the hand on the robot and on the object", 0.0)
         folder = output_folder(out, f"{path.stem}-robot")
-        true, (velocity, acceleration) = None if truth is None else palpate.Model.load(truth), _FEEDS[feed_forward]
+        true, (velocity, acceleration) = None if truth is None else load_model(truth, parts), _FEEDS[feed_forward]
         sensor = LoopSensor(noise_n=noise, noise_nm=noise / 20.0, delay_s=1e-3 * delay)
         arm = Robot(sensor, Inner(velocity=velocity, acceleration=acceleration))
         tried = trial(model, true, Setup(seconds or 10.0, grip, hand, arm, wrong=wrong / 100.0))
@@ -186,12 +197,13 @@ def export(
     handle: Annotated[str | None, option("--handle", "ros2-control: hand in the body frame, m: 0.8,0,0.")] = None,
     state: Annotated[str | None, option("--state", "ros2-control: positions (rad, m) to linearise about.")] = None,
     even_if_failed: Annotated[bool, option("--even-if-failed", "Export it even if its verdict is failed.")] = False,
+    parts: OwnParts = None,
 ) -> Done:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
     tell("exporting", 0.0)
     path = model_file(path)
-    model = with_end_stops(palpate.Model.load(path), stops)
-    given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else palpate.Model.load(tool)}
+    model = with_end_stops(load_model(path, parts), stops)
+    given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else load_model(tool, parts)}
     texts = {"handle": handle, "state": state}
     given |= {name: numbers(f"--{name}", text) for name, text in texts.items() if text is not None}
     given |= {"wrench_limit": None if wrench_limit is None else _range(wrench_limit)}

@@ -4,6 +4,7 @@ experiment in the real file formats) and palpate demo (every stage on two of the
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Done, argument, option
+from palpate.cli.console import Done, OwnParts, argument, option
 from palpate.cli.identify import save_result
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
@@ -49,6 +50,19 @@ def new(
     verb, lines = "inspect" if object_ == "motion" else "identify", f"the lines marked EDIT ({text.count('# EDIT')})"
     said = f"Written: {path}. Put your own values in {lines}, then:\n  palpate {verb} {path}"
     return Done({"experiment": str(path)}, lambda: said)
+
+
+def schema(
+    _: Tell,
+    kind: Annotated[str, argument("experiment, motion (its stage has other keys) or object.")] = "experiment",
+    out: Annotated[Path | None, option("--out", "-o", "File to write [default: printed].")] = None,
+    parts: OwnParts = None,
+) -> Done:
+    """Print the JSON Schema of experiment or object files: editors complete and check YAML by it."""
+    from palpate.experiment.file.json_schema import file_schema
+
+    made = file_schema(kind) if parts is None else file_schema(kind, palpate.load_parts(parts))
+    return Done(made, lambda: "" if out is not None else json.dumps(made, indent=1), save=out)
 
 
 def twin(

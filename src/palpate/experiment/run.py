@@ -105,7 +105,11 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
 def prepare_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Prepared:
     """An experiment up to its balance: its handles first, then recordings on one clock."""
     handles = handles_of(experiment, portion(tell, 0.0, HANDLES_FIRST))
-    return prepare(experiment, portion(tell, HANDLES_FIRST if handles.results else 0.0, 1.0), handles=handles)
+    prepared = prepare(experiment, portion(tell, HANDLES_FIRST if handles.results else 0.0, 1.0), handles=handles)
+    if not experiment.parts.source:
+        return prepared
+    ran = Finding("parts", f"{experiment.config.parts} is Python code, which ran with your rights", "parts")
+    return replace(prepared, findings=(*prepared.findings, ran))
 
 
 def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = silent, plan: Plan | None = None) -> Fit:

@@ -16,14 +16,14 @@ from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from palpate.elements import ELEMENTS
 from palpate.errors import DataProblem, ExperimentProblem, FileProblem, PalpateError, UnknownName, unknown_name
 from palpate.experiment.file import schema
 from palpate.experiment.file.quantities import Position, shown
 from palpate.experiment.file.schema import ExperimentPart, MotionPart, Options, RecordingPart, SamplesPart, WrenchPart
 from palpate.files import read_bytes
-from palpate.mechanisms import LINKAGES, MECHANISMS, Row
+from palpate.mechanisms import Row
 from palpate.model import Model, load_object
+from palpate.parts import SHIPPED, Parts, load_parts
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.units import parse_quantity
 
@@ -43,9 +43,6 @@ COMPARED = ("damping", "kappa", "kappa_eff", "kappa_eff_paper")
 SHORTEST_M, LONGEST_M = 0.01, 3.0
 """Links of what people move by hand."""
 
-TYPES: Mapping[str, type[Any]] = {**MECHANISMS, **LINKAGES, **ELEMENTS}
-"""Everything that an object consists of, by the type that a file names."""
-
 
 @dataclass(frozen=True, slots=True)
 class Experiment(Generic[Config]):
@@ -61,6 +58,15 @@ class Experiment(Generic[Config]):
     def path(self, file: str) -> Path:
         """A file named in the experiment."""
         return self.data / file
+
+    @property
+    def parts(self) -> Parts:
+        """What the object may be made of: with `parts`, of the user's own too."""
+        name: str | None = getattr(self.config, "parts", None)
+        if name is None:
+            return SHIPPED
+        with self.at("parts"):
+            return load_parts(self.source.parent / name if name.endswith(".py") else name)
 
     def problem(self, key: str | Place, problem: str, remedy: str = "") -> ExperimentProblem:
         """An error at a key such as "segments.train"."""
@@ -610,13 +616,14 @@ def object_model(experiment: Experiment[Any]) -> Model:
     """The object with what this experiment says differs; a model without values."""
     config = experiment.config
     path = experiment.source.parent / config.object
+    parts = experiment.parts
     with experiment.at("object"):
-        base = load_object(path if path.suffix in (".yaml", ".yml") else config.object)
-    parts = {e["name"]: e for e in base.to_dict()["elements"]}
+        base = load_object(path if path.suffix in (".yaml", ".yml") else config.object, parts)
+    elements = {e["name"]: e for e in base.to_dict()["elements"]}
     for i, name in enumerate(config.without):
-        if name not in parts:
-            raise experiment.problem(f"without.{i}", str(UnknownName("element", name, parts)))
-        del parts[name]
+        if name not in elements:
+            raise experiment.problem(f"without.{i}", str(UnknownName("element", name, elements)))
+        del elements[name]
     given = {**base.to_dict()["mechanism"], "gravity": config.gravity}
     mechanism = _merged(given, _si(experiment, "mechanism", config.mechanism, given))
     places: dict[str, str] = {}
@@ -628,11 +635,11 @@ def object_model(experiment: Experiment[Any]) -> Model:
         if name in places:
             raise experiment.problem(f"elements.{i}.name", f"there are two elements {name!r} in this list")
         places[name] = f"elements.{i}"
-        parts[name] = _si(experiment, places[name], options, options, model.mechanism.coordinates)
-    for name, part in parts.items():
+        elements[name] = _si(experiment, places[name], options, options, model.mechanism.coordinates)
+    for name, part in elements.items():
         # an element of the object itself may miss a coordinate that the experiment's mechanism has not
         _built(experiment, places.get(name, "mechanism"), base.name, mechanism, [part])
-    model = _built(experiment, "elements", base.name, mechanism, list(parts.values()))
+    model = _built(experiment, "elements", base.name, mechanism, list(elements.values()))
     named = dict(zip(names_in_results(model), model.parameters.values(), strict=True))
     for key, names in (("fixed", model.parameters), ("known", named)):
         for name, value in getattr(config, key).items():
@@ -659,14 +666,16 @@ def names_in_results(model: Model) -> list[str]:
     return [n.replace("mc_", "c_") if p.map == "inertia" else n for n, p in model.parameters.items()]
 
 
-def option_units(part: Mapping[str, Any], coordinates: Mapping[str, str] | None = None) -> dict[str, str]:
+def option_units(
+    part: Mapping[str, Any], coordinates: Mapping[str, str] | None = None, parts: Parts = SHIPPED
+) -> dict[str, str]:
     """Units of a mechanism's, a linkage's or an element's options, by its type; others have none.
 
     Those of an element follow from the coordinate that it looks at, else from the one that it acts on; `coordinates`:
     name -> "rad" or "m".
     """
-    kind = TYPES.get(str(part.get("type")))
-    if kind is None or kind not in ELEMENTS.values() or coordinates is None:
+    kind = parts.types.get(str(part.get("type")))
+    if kind is None or kind not in parts.elements.values() or coordinates is None:
         return {} if kind is None else dict(kind.options)
     element = kind()
     named = (element.acts_on, *element.looks_at)
@@ -678,7 +687,7 @@ def option_units(part: Mapping[str, Any], coordinates: Mapping[str, str] | None 
 
 def _built(experiment: Experiment[Any], key: str, name: str, mechanism: Options, elements: list[Options]) -> Model:
     with experiment.at(key):
-        return Model.from_dict({"name": name, "mechanism": mechanism, "elements": elements})
+        return Model.from_dict({"name": name, "mechanism": mechanism, "elements": elements}, experiment.parts)
 
 
 def _merged(base: Options, given: Options) -> Options:
@@ -702,7 +711,7 @@ def _si(
     coordinates: Mapping[str, str] | None = None,
 ) -> Options:
     """Options with quantities as numbers in SI; an angle without its unit is refused. `typed` says their type."""
-    units = option_units({**typed, **options}, coordinates)
+    units = option_units({**typed, **options}, coordinates, experiment.parts)
 
     def value(name: str, given: Any) -> Any:
         place = f"{key}.{name}"

@@ -639,6 +639,11 @@ class ExperimentPart(CommonPart):
         default="ati-omega85",
         only="load cell",
     )
+    parts: str | None = optional(
+        "a Python file beside this one with mechanisms, linkages or elements of your own, or the name of an installed "
+        "package's entry point: it is code, and is run",
+        "mine.py",
+    )
     mechanism: Options = key(
         "options of the object's mechanism that differ", "{linkage: {lengths: [0.286, 0.273, 0.26, 0.349]}}", default={}
     )

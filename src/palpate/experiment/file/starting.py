@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from palpate.errors import PalpateError, unknown_name
-from palpate.experiment.file.reading import TYPES, option_units
+from palpate.experiment.file.reading import option_units
 from palpate.experiment.file.schema import AxleMarkersPart, Options
-from palpate.model import Model, load_object
+from palpate.model import Model, load_object, shipped_objects
+from palpate.parts import SHIPPED
 
 CAPTURE = "motion"
 """The name of the file that identifies nothing."""
@@ -29,8 +30,7 @@ TRAVEL = {"rad": ("deg", 92, "0.2 deg"), "m": ("mm", 400, "1 mm")}
 
 def starting_names() -> list[str]:
     """What `palpate new` knows by name: the objects that ship, and a capture of motion alone."""
-    shipped = resources.files("palpate.objects").iterdir()
-    return [*sorted(p.name.removesuffix(".yaml") for p in shipped if p.name.endswith(".yaml")), CAPTURE]
+    return [*shipped_objects(), CAPTURE]
 
 
 def starting_experiment(name: str, *, file: str | None = None, object_path: str | None = None) -> str:
@@ -104,7 +104,7 @@ def _lengths(part: Options) -> Options:
 def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None = None) -> str:
     """Options as they are written in an experiment file, with their units; what is not given or usual is left out."""
     typed = part if typed is None else typed
-    units, kind = option_units(typed, coordinates), TYPES.get(str(typed.get("type")))
+    units, kind = option_units(typed, coordinates), SHIPPED.types.get(str(typed.get("type")))
     usual = {} if kind is None else {f.name: f.default for f in fields(kind) if f.name != "name"}
 
     def shown(name: str, value: Any) -> str:

@@ -1,0 +1,109 @@
+"""What models are made of: the mechanisms, linkages and elements that ship, and those of a user's own."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from palpate.elements import ELEMENTS, Element, check_element
+from palpate.errors import FileProblem, PalpateError, UnknownName
+from palpate.files import read_bytes
+from palpate.mechanisms import LINKAGES, MECHANISMS, Linkage, Mechanism
+
+GROUP = "palpate.parts"
+"""The entry points under which a package announces a module of parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The types that a file may name, by their `type`."""
+
+    elements: Mapping[str, type[Any]]
+    mechanisms: Mapping[str, type[Any]]
+    linkages: Mapping[str, type[Any]]
+    source: str = ""
+    """Where those come from that do not ship."""
+
+    @property
+    def types(self) -> Mapping[str, type[Any]]:
+        """All of them."""
+        return {**self.mechanisms, **self.linkages, **self.elements}
+
+
+SHIPPED = Parts(ELEMENTS, MECHANISMS, LINKAGES)
+
+
+def load_parts(name: str | Path) -> Parts:
+    """What ships, and what a Python file (`mine.py`) or an installed entry point of the group `palpate.parts` adds.
+
+    The file is code and is run. Elements must pass `check_element` as they are made without options.
+    """
+    path = Path(name)
+    if path.suffix == ".py":
+        return _of_file(path, hashlib.sha256(read_bytes(path)).hexdigest())
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if str(name) not in found:
+        raise UnknownName("file of parts (.py) or entry point of the group palpate.parts", str(name), found)
+    return _with(_loaded(str(name), found[str(name)].load), str(name))
+
+
+@lru_cache(maxsize=16)
+def _of_file(path: Path, digest: str) -> Parts:
+    """One set of classes for one content, however often it is asked for."""
+    spec = spec_from_file_location(f"palpate_parts_{digest[:16]}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module, run = module_from_spec(spec), spec.loader.exec_module
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+
+    def load() -> ModuleType:
+        run(module)
+        return module
+
+    return _with(_loaded(path, load), path)
+
+
+def _loaded(source: str | Path, load: Any) -> ModuleType:
+    """The module; what it raises is said with its line."""
+    try:
+        return load()
+    except Exception as error:
+        steps = [s for s in traceback.extract_tb(error.__traceback__) if s.filename == str(source)]
+        line = error.lineno if isinstance(error, SyntaxError) else steps[-1].lineno if steps else None
+        problem = f"this file of parts raises {type(error).__name__}: {' '.join(str(error).split())}"
+        raise FileProblem(source, problem, line=line) from error
+
+
+def _with(module: ModuleType, source: str | Path) -> Parts:
+    """What ships, and the module's own classes beside it."""
+    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
+    named = {c: t for c in own if isinstance(t := getattr(c, "type", None), str)}
+    kinds: list[Mapping[str, type[Any]]] = []
+    for base, shipped in ((Element, ELEMENTS), (Mechanism, MECHANISMS), (Linkage, LINKAGES)):
+        mine = {t: c for c, t in named.items() if issubclass(c, base)}
+        for name in mine:
+            if name in SHIPPED.types:
+                raise FileProblem(source, f"there is a part {name!r} already", remedy="give yours another `type`")
+        kinds.append(MappingProxyType({**shipped, **mine}))
+    if not any(issubclass(c, Element | Mechanism | Linkage) for c in named):
+        wanted = "a class that derives from palpate.Element, Mechanism or Linkage and has a `type`"
+        raise FileProblem(source, "there is no part in this file", remedy=f"write {wanted}")
+    for c in (c for c in named if issubclass(c, Element)):
+        make: Any = c
+        try:
+            check_element(make())
+        except PalpateError as error:
+            raise FileProblem(source, str(error), remedy="palpate.check_element tests it alone") from error
+        except TypeError as error:
+            raise FileProblem(source, f"{c.__name__}: {error}", remedy="give every option a default") from error
+    return Parts(*kinds, source=str(source))
