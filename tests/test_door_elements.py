@@ -17,12 +17,17 @@ from scipy.interpolate import BPoly
 from palpate.elements import (
     ELEMENTS,
     Coulomb,
+    Detent,
+    Drag,
     Element,
     EndStop,
+    GasStrut,
     Gravity,
     Hysteresis,
+    Magnet,
     PolynomialSpring,
     ScalarInertia,
+    SmoothTable,
     Stribeck,
     Table,
     Viscous,
@@ -47,6 +52,7 @@ DRY = [Coulomb(), Stribeck(), Stribeck(v_s=1.0), Hysteresis(), Hysteresis(knots=
 DAMPERS = [
     Viscous(),
     Viscous("b_p", "closer"),
+    Drag(),
     ZoneDamper(),
     ZoneDamper(when="opening", above=0.5, flow="turbulent"),
     ZoneDamper(when="closing", below=0.3, width=0.4),
@@ -63,6 +69,13 @@ OTHERS = [
     Table("t", "closer", KNOTS),
     EndStop(),
     EndStop(at=0.2, side="lowest"),
+    SmoothTable(),
+    SmoothTable("t", "closer", KNOTS, periodic=True),
+    Magnet(),
+    Magnet(at=0.2, reach=0.3),
+    Detent(reach=0.5),
+    Detent(period=0.5),
+    GasStrut(acts_on="hinge"),
 ]
 
 

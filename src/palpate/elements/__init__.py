@@ -9,6 +9,8 @@ from palpate.elements.body import RigidBody as RigidBody
 from palpate.elements.body import ScalarInertia as ScalarInertia
 from palpate.elements.body import SensorBias as SensorBias
 from palpate.elements.body import WheelSpin as WheelSpin
+from palpate.elements.catch import Detent as Detent
+from palpate.elements.catch import Magnet as Magnet
 from palpate.elements.check import check_element as check_element
 from palpate.elements.contact import EndStop as EndStop
 from palpate.elements.contact import Foot as Foot
@@ -20,19 +22,23 @@ from palpate.elements.element import Parameter as Parameter
 from palpate.elements.element import Shape as Shape
 from palpate.elements.element import Stop as Stop
 from palpate.elements.friction import Coulomb as Coulomb
+from palpate.elements.friction import Drag as Drag
 from palpate.elements.friction import Stribeck as Stribeck
 from palpate.elements.friction import Viscous as Viscous
 from palpate.elements.friction import ZoneDamper as ZoneDamper
 from palpate.elements.spring import Hysteresis as Hysteresis
 from palpate.elements.spring import PolynomialSpring as PolynomialSpring
+from palpate.elements.spring import SmoothTable as SmoothTable
 from palpate.elements.spring import Table as Table
+from palpate.elements.strut import GasStrut as GasStrut
 
 ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
     {
         e.type: e
         for e in (
-            *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, EndStop),
-            *(Viscous, Coulomb, Stribeck, Hysteresis, ZoneDamper),
+            *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, SmoothTable),
+            *(GasStrut, Magnet, Detent, EndStop),
+            *(Viscous, Coulomb, Stribeck, Drag, Hysteresis, ZoneDamper),
             *(WheelSpin, Foot, FootFriction),
         )
     }

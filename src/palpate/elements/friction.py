@@ -52,6 +52,23 @@ class Coulomb(Element):
         return (1.0,)
 
 
+@dataclass(frozen=True, slots=True)
+class Drag(Element):
+    """tau = b speed |speed|: air on a wide leaf, oil through an orifice."""
+
+    name: str = "b_d"
+    acts_on: str = "hinge"
+    type: ClassVar[str] = "drag"
+    coefficient: ClassVar[str] = "N m s2/rad2"
+    needs: ClassVar[str] = "move it faster, and slowly too"
+    dissipates: ClassVar[bool] = True
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """Against the motion."""
+        speed = k.coordinates[self.acts_on].speed
+        return (speed * fn.abs(speed),)
+
+
 _LOW_V_S, _HIGH_V_S = 1e-4, 100.0
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import ClassVar, Literal, get_args
+
+import numpy as np
 
 from palpate.elements.element import Element, Parameter
 from palpate.errors import PalpateError, UnknownName
@@ -168,6 +171,86 @@ class Table(_OverKnots):
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The shape functions at this angle."""
         return hats(k.coordinates[self.acts_on].position, self.knots, fn)
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothTable(_OverKnots):
+    """tau(q) as `Table`, but with a cubic spline through the values at the knots: no corners, so fewer knots do.
+
+    `periodic`: the last knot is the first one again, a turn later, and has no parameter of its own; else the spline is
+    natural and goes on straight beyond its ends (de Boor, A Practical Guide to Splines, IV).
+    """
+
+    name: str = "smooth"
+    periodic: bool = False
+    type: ClassVar[str] = "smooth-table"
+    letter: ClassVar[str] = "tau"
+    map: ClassVar[MapKind] = "free"
+    stores: ClassVar[bool] = True
+    needs: ClassVar[str] = "hold it still at more positions over the whole travel"
+
+    def __post_init__(self) -> None:
+        """Refuse knots out of order, or too few to close a circle."""
+        _OverKnots.__post_init__(self)
+        if self.periodic and len(self.knots) < 4:
+            raise PalpateError(f"element {self.name!r}: a periodic table needs four knots or more")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """One per knot, but for the last of a period."""
+        count = len(self.knots) - self.periodic
+        return tuple(Parameter(f"{self.letter}_{i}", self.unit("N m"), self.map) for i in range(count))
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The cardinal splines at this position: one at its own knot and zero at all others."""
+        q, first, last = k.coordinates[self.acts_on].position, self.knots[0], self.knots[-1]
+        if self.periodic:  # the turn that q is in: atan2 unwinds it without a remainder
+            turn = (last - first) / (2 * math.pi)
+            angle = (q - first) / turn - math.pi
+            q = first + turn * (fn.atan2(fn.sin(angle), fn.cos(angle)) + math.pi)
+        return cardinal_splines(q, self.knots, self.periodic, fn)
+
+
+@lru_cache(maxsize=64)
+def _spline_pieces(
+    knots: tuple[float, ...], periodic: bool
+) -> tuple[tuple[tuple[float, float, float, float], ...], ...]:
+    """For each parameter and each piece between knots: value, slope, half the curvature, a sixth of its slope."""
+    n, h = len(knots) - 1, np.diff(knots)
+    values = np.eye(n + 1)
+    if periodic:
+        values = np.vstack([np.eye(n), np.eye(n)[0]])  # (knots, parameters)
+    slope = np.diff(values, axis=0) / h[:, None]
+    A, b = np.zeros((n + 1, n + 1)), np.zeros((n + 1, values.shape[1]))
+    for i in range(1, n):  # the curvature is continuous
+        A[i, i - 1 : i + 2] = h[i - 1], 2 * (h[i - 1] + h[i]), h[i]
+        b[i] = 6 * (slope[i] - slope[i - 1])
+    if periodic:
+        A[0, [0, n]] = 1.0, -1.0
+        A[n, [0, 1, n - 1, n]] = 2 * h[0], h[0], h[-1], 2 * h[-1]
+        b[n] = 6 * (slope[0] - slope[-1])
+    else:
+        A[0, 0] = A[n, n] = 1.0
+    M = np.linalg.solve(A, b)
+    pieces = np.stack(
+        [values[:-1], slope - h[:, None] * (2 * M[:-1] + M[1:]) / 6, M[:-1] / 2, np.diff(M, axis=0) / (6 * h[:, None])]
+    )
+    return tuple(tuple(map(tuple, pieces[:, :, j].T.tolist())) for j in range(values.shape[1]))
+
+
+def cardinal_splines(x: Scalar, knots: tuple[float, ...], periodic: bool, fn: Functions) -> list[Scalar]:
+    """Cubic splines, natural or periodic, that are one at one knot and zero at all others; straight beyond the ends."""
+    inside = [fn.minimum(fn.maximum(x - a, 0.0), b - a) for a, b in pairwise(knots)]
+    before, after = fn.minimum(x - knots[0], 0.0), fn.maximum(x - knots[-1], 0.0)
+    splines: list[Scalar] = []
+    for pieces in _spline_pieces(knots, periodic):
+        (value, slope, _, _), (_, s_1, s_2, s_3) = pieces[0], pieces[-1]
+        width = knots[-1] - knots[-2]
+        total: Scalar = value + slope * before + (s_1 + width * (2 * s_2 + 3 * s_3 * width)) * after
+        for (_, b, c, d), s in zip(pieces, inside, strict=True):
+            total = total + s * (b + s * (c + s * d))
+        splines.append(total)
+    return splines
 
 
 Basis = Literal["hats", "polynomial"]
