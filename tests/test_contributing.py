@@ -1,4 +1,4 @@
-"""CONTRIBUTING is true: the files of the ten changes and of a sample's way are there and hold what it says."""
+"""CONTRIBUTING is true: the files of the eleven changes and of a sample's way are there and hold what it says."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_change_is_where_the_list_says(change: str, write: str, where: str) ->
 
 
 def test_the_way_of_a_sample_exists() -> None:
-    way = TEXT.split("## One sample's way")[1].split("## The ten changes")[0]
+    way = TEXT.split("## One sample's way")[1].split("## The eleven changes")[0]
     room = SOURCE
     for file in re.findall(r"`([\w/]+(?:\.py|/))`", way):
         at = SOURCE / file if (SOURCE / file).exists() else room / file

@@ -187,6 +187,7 @@ def _of_body(solution: Solution, body: Body) -> Weakness:
     scale = np.array([phi[0]] + [np.sqrt(half_trace / phi[0])] * 3 + [half_trace] * 6)
     share = np.abs(changes) / scale
     chosen = [int(i) for i in np.argsort(share)[::-1] if share[i] > 0.4 * share.max()][:3]
+    changes *= np.sign(changes[chosen[0]])  # a singular vector's own is arbitrary
     words = _words(solution.model, DRAWING_NAMES, DRAWING_UNITS, changes, chosen, f"{100 * relative:.2g} % of the body")
     named = {name: float(c) for name, c in zip(DRAWING_NAMES, changes, strict=True)}
     return Weakness(named, relative, DRAWING_NAMES[chosen[0]], words)
