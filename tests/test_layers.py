@@ -52,6 +52,7 @@ INSIDE_EXPERIMENT = {
     "gates": ("stage",),
     "run": ("gates",),
     "comparison": ("run",),
+    "explanation": ("file",),
     "inspection": ("run",),
     "validation": ("run",),
     "variants": ("run",),

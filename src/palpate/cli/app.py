@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from palpate.cli.console import verb
-from palpate.cli.identify import compare, identify, reproduce, validate, variants
+from palpate.cli.identify import compare, explain, identify, reproduce, validate, variants
 from palpate.cli.inspect import inspect
 from palpate.cli.model import export, simulate
 from palpate.cli.start import demo, new, schema, twin
@@ -39,6 +39,6 @@ def palpate(
     """Measure how a real object feels and give that feel to a robot."""
 
 
-VERBS = (compare, demo, export, identify, inspect, new, reproduce, schema, simulate, twin, validate, variants)
+VERBS = (compare, demo, explain, export, identify, inspect, new, reproduce, schema, simulate, twin, validate, variants)
 for function in VERBS:
     app.command()(verb(function))

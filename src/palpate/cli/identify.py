@@ -85,6 +85,20 @@ def save_result(
     return paths
 
 
+def explain(
+    tell: Tell,
+    experiment: Annotated[str, argument("Experiment file (YAML), or the name of one that ships, such as door.")],
+    data: Data = None,
+) -> Done:
+    """Show the balance that an experiment file describes, and what each number needs to be seen."""
+    from palpate.experiment.explanation import explain as explained
+    from palpate.report.tables import explanation_text
+
+    tell("reading", 0.0)
+    said = explained(palpate.read_experiment(experiment, data=data))
+    return Done(said, partial(explanation_text, said))
+
+
 def variants(
     tell: Tell,
     experiment: Annotated[str, argument("Experiment file of a body, or the name of one that ships: door.")],

@@ -356,6 +356,36 @@ def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
     return Group(Text(f"\n{data['title']}", style="bold"), table(records, note=note))
 
 
+def explanation_text(data: Data) -> RenderableType:
+    """The balance of an experiment: what acts, and what each number needs to be seen."""
+    rows = ", ".join(f"{r['name']} ({r['unit']})" for r in data["rows"])
+    lines = [f"Mechanism: {data['mechanism']}; its frame is {data['frame']}."]
+    coordinates = ", ".join(f"{name} ({unit})" for name, unit in data["coordinates"].items())
+    lines += [f"Coordinates: {coordinates}."] if coordinates else []
+    if data["linkage"] is not None:
+        lines.append(f"{data['linkage']['coordinate']} is driven by a {data['linkage']['type']}.")
+    lines += [f"Balance of {rows}, free of constraint forces:", f"  {data['balance']}"]
+    if "P·" in data["balance"]:
+        lines.append("  P: the free rows of a wrench in the body frame")
+    lines += [f"  {e['name']} ({e['type']} on {e['acts_on']}): {e['law']}" for e in data["elements"]]
+    numbers = (
+        {
+            "parameter": p["name"],
+            "unit": unit_text(p["unit"]),
+            "may be": p["may_be"],
+            "acts": p["where"] or "everywhere",
+        }
+        | {"to be seen": "fixed" if p["fixed"] is not None else p["needs"] or "-"}
+        for p in data["parameters"]
+    )
+    shapes = (
+        {"shape": s["name"], "value": s["value"], "": "estimated" if s["estimated"] else "as given"}
+        for s in data["shapes"]
+    )
+    shown = [t for t in (table(numbers), table(shapes)) if t.rows]
+    return Group(Text(f"\n{data['object']}", style="bold"), *map(Text, lines), *shown)
+
+
 def validation_text(data: Data) -> RenderableType:
     """How a model stands up to unseen data."""
     errors = (
