@@ -26,7 +26,7 @@ def test_a_door(door_folder: Path) -> None:
 def test_a_handle(short_handle_folder: Path) -> None:
     done = palpate("explain", short_handle_folder / "handle.yaml")
     assert done.returncode == 0, done.stderr
-    assert "(f_x, f_y, f_z, n_x, n_y, n_z) = P·body" in done.stdout
+    assert "(f_x, f_y, f_z, n_x, n_y, n_z) = P·" in done.stdout
     assert "w = A phi" in done.stdout
 
 

@@ -359,7 +359,7 @@ def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
 def explanation_text(data: Data) -> RenderableType:
     """The balance of an experiment: what acts, and what each number needs to be seen."""
     rows = ", ".join(f"{r['name']} ({r['unit']})" for r in data["rows"])
-    lines = [f"Mechanism: {data['mechanism']}; its frame is {data['frame']}."]
+    lines = [f"Mechanism: {data['mechanism']}. Frame: {data['frame']}."]
     coordinates = ", ".join(f"{name} ({unit})" for name, unit in data["coordinates"].items())
     lines += [f"Coordinates: {coordinates}."] if coordinates else []
     if data["linkage"] is not None:
