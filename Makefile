@@ -5,6 +5,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What palpate imports must not depend on how many threads a BLAS likes: small matrices are faster with one.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Byte code is kept, whatever the shell says: hundreds of commands import the same modules.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test quick check study bench docs lock clean
 
