@@ -438,10 +438,11 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     weights = None
     for _ in range(2):  # the mean of all that is near its place in any frame scatters less than a median of some
         body, weights = _aligned(markers.points, cloud, robust=robust, weights=weights)
-        away = np.sqrt(np.einsum("nki,nki->nk", body - cloud, body - cloud))
+        off = body - cloud
+        away = np.sqrt(np.einsum("nki,nki->nk", off, off))
         near = away <= 4.0 * nan_median(away, axis=0)  # farther away it is not itself
-        mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
-        cloud = np.where(np.isfinite(mean), mean, cloud)
+        off[~near] = 0.0
+        cloud = cloud + off.sum(axis=0) / np.maximum(near.sum(axis=0), 1)[:, None]
     cloud = _turned_back(cloud, start)  # the axes of the capture frame, as they were in the first frame
     return Cloud(_chosen(markers.names, ever), cloud[ever] - cloud[ever].mean(axis=0))
 
@@ -500,11 +501,15 @@ def nan_median(x: FloatArray, axis: int) -> FloatArray:
     """Median of the numbers along an axis; NaN, without a warning, where there is none."""
     if x.shape[axis] == 0:
         return np.full(np.delete(x.shape, axis), np.nan)
-    ordered = np.sort(x, axis=axis)  # NaN last
-    count = np.expand_dims(np.isfinite(x).sum(axis=axis), axis)
-    low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0), axis)
-    high = np.take_along_axis(ordered, np.maximum(count // 2, 0) % x.shape[axis], axis)
-    return np.squeeze(np.where(count > 0, (low + high) / 2, np.nan), axis)
+    columns = np.moveaxis(x, axis, -1)
+    columns, shape = columns.reshape(-1, columns.shape[-1]), columns.shape[:-1]
+    counts, medians = np.isfinite(columns).sum(axis=1), np.full(len(columns), np.nan)
+    for count in np.unique(counts[counts > 0]).tolist():
+        alike = counts == count
+        middle = [(count - 1) // 2, count // 2]
+        part = np.partition(columns[alike], middle, axis=1)  # NaN last
+        medians[alike] = part[:, middle].sum(axis=1) / 2
+    return medians.reshape(shape)
 
 
 def mean_places(points: FloatArray, start: FloatArray, *, robust: bool, settled_m: float) -> FloatArray:

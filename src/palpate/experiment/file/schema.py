@@ -39,7 +39,7 @@ def optional(description: str, *examples: str, only: str | tuple[str, ...] = (),
 class Part(BaseModel):
     """A group of keys; others are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     one_of: ClassVar[tuple[str, ...]] = ()
     """Keys of which exactly one must be given."""
 
