@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -82,22 +82,6 @@ def predict(
         rows = balance.rows(everything)
         return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), {}, segments)
 
-    def with_window(window: int) -> tuple[Balance, BoolArray]:
-        """The balance with a window of so many samples, and where it is known."""
-        whole = whole_balance(inputs, move(inputs, window / rate, moved.resting), balance)
-        assert whole.used is not None
-        return whole, whole.used
-
-    def rows_of(window: int) -> FloatArray:
-        """(samples, rows, parameters + 1); NaN where not known."""
-        whole, seen = with_window(window)
-        return np.where(seen[:, None, None], whole.rows(everything), np.nan)
-
-    def left_of(window: int) -> FloatArray:
-        """(samples, rows): what the parameters leave; NaN where not known."""
-        whole, seen = with_window(window)
-        return np.where(seen[:, None], whole.combined(np.append(-p, 1.0))[0].T, np.nan)
-
     used = used & ~moved.resting
     kinds = {kind: segment_mask(times, spans) & used for kind, spans in segments.items() if kind != "static" and spans}
     shortest, count = inputs.filtering.order + 3 - inputs.filtering.order % 2, len(inputs.mechanism.rows)
@@ -105,28 +89,49 @@ def predict(
     sizes = np.geomspace(shortest, max(LONGEST_S * rate, shortest + 2 * COUNT), COUNT)
     windows = sorted({int(n) // 2 * 2 + 1 for n in np.round(sizes)})  # odd numbers of samples
     places = [(kind, j) for kind in kinds for j in range(count)]
-    left: dict[int, FloatArray] = {}
+    balances: dict[int, Balance] = {}
+    left: dict[int, dict[tuple[str, int], FloatArray]] = {}
 
-    def best(place: tuple[str, int]) -> int:
-        kind, j = place
-        return _best({n: x[kinds[kind], j] for n, x in left.items()})
+    def with_window(window: int) -> tuple[Balance, BoolArray]:
+        """The balance with a window of so many samples, and where it is known."""
+        if window not in balances:
+            balances[window] = whole_balance(inputs, move(inputs, window / rate, moved.resting), balance)
+        seen = balances[window].used
+        assert seen is not None
+        return balances[window], seen
+
+    def rows_of(window: int) -> FloatArray:
+        """(samples, rows, parameters + 1); NaN where not known."""
+        whole, seen = with_window(window)
+        return np.where(seen[:, None, None], whole.rows(everything), np.nan)
+
+    def left_of(window: int) -> dict[tuple[str, int], FloatArray]:
+        """What the parameters leave in each place; NaN where not known."""
+        whole, seen = with_window(window)
+        rows = np.where(seen, whole.combined(np.append(-p, 1.0))[0], np.nan)
+        return {(kind, j): rows[j, kinds[kind]] for kind, j in places}
+
+    def best_of(more: Iterable[int]) -> dict[tuple[str, int], int]:
+        """The best window of each place, so many more tried."""
+        left.update({n: left_of(n) for n in more})
+        best = {place: _best({n: x[place] for n, x in left.items()}) for place in places}
+        for n in balances.keys() - best.values():  # only of the best ones rows will be asked for
+            del balances[n]
+        return best
 
     # errors fall with the length as noise does, then rise as motion is lost: every second window until all rise, and
     # their neighbours
     chosen: dict[tuple[str, int], int] = {}
     if near is not None and near.windows_s.keys() == kinds.keys():
-        begin = {round(near.windows_s[kind][j] * rate) for kind, j in places}
-        left |= {n: left_of(n) for n in sorted(begin.intersection(windows))}
-        chosen = {place: best(place) for place in places} if left else chosen
+        begin = {round(near.windows_s[kind][j] * rate) for kind, j in places}.intersection(windows)
+        chosen = best_of(sorted(begin)) if begin else chosen
     for n in () if left else windows[::2]:
-        left[n] = left_of(n)
-        chosen = {place: best(place) for place in places}
+        chosen = best_of([n])
         if n not in chosen.values():
             break
     at_ends = [windows[0], *windows, windows[-1]]
     while missing := {m for n in chosen.values() for m in at_ends[windows.index(n) :][:3]} - set(left):
-        left |= {n: left_of(n) for n in sorted(missing)}
-        chosen = {place: best(place) for place in places}
+        chosen = best_of(sorted(missing))
     rows = rows_of(windows[len(windows) // 2])
     for n in set(chosen.values()):
         others = rows_of(n)
