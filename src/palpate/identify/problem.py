@@ -633,8 +633,21 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     convention and the frame, and be hundreds of times larger for a thin body although its mass and inertia are known
     to four digits.
     """
+    damping, s = problem.damping, np.linalg.svd(problem.R[:, :-1] @ problem.map_.jacobian(theta), compute_uv=False)
+    paper = np.hypot(s[0], damping) / max(np.hypot(s[-1], damping), 1e-300)
+    columns, with_prior = _relative_columns(problem, theta)
+    return Conditioning(_scaled_condition(columns), _scaled_condition(with_prior), float(paper))
+
+
+def damped_condition(problem: Problem, theta: FloatArray) -> float:
+    """`kappa_eff` alone."""
+    return _scaled_condition(_relative_columns(problem, theta)[1])
+
+
+def _relative_columns(problem: Problem, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The Jacobian of `conditioning`, and the same with the prior's rows."""
     map_, R, damping = problem.map_, problem.R, problem.damping
-    p, P = map_.forward(theta), map_.jacobian(theta)
+    p, P = map_.both(theta)
     natural = map_.natural(p)
     columns, use = R[:, :-1] @ natural, problem.penalty.damped
     if not use.any():  # those that cannot be negative: powers of a spring depend on each other, whatever the motion
@@ -643,13 +656,10 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     if use.any() and not use.all():
         basis, columns = np.linalg.qr(columns[:, ~use])[0], columns[:, use]
         columns = columns - basis @ (basis.T @ columns)
-    with_prior = columns
-    if damping > 0 and problem.penalty.damped.any():
-        pull = problem.penalty.rows(theta)[0] @ solve_columns(P, natural)
-        with_prior = np.concatenate([columns, damping * pull[:, problem.penalty.damped]])
-    s = np.linalg.svd(R[:, :-1] @ P, compute_uv=False)
-    paper = np.hypot(s[0], damping) / max(np.hypot(s[-1], damping), 1e-300)
-    return Conditioning(_scaled_condition(columns), _scaled_condition(with_prior), float(paper))
+    if not (damping > 0 and problem.penalty.damped.any()):
+        return columns, columns
+    pull = problem.penalty.rows(theta)[0] @ solve_columns(P, natural)
+    return columns, np.concatenate([columns, damping * pull[:, problem.penalty.damped]])
 
 
 def _scaled_condition(X: FloatArray) -> float:

@@ -24,6 +24,7 @@ from palpate.identify.problem import (
     Uncertainty,
     build_penalty,
     conditioning,
+    damped_condition,
     free_covariance,
     possible_fit,
     search,
@@ -40,7 +41,8 @@ VAGUE = 0.5
 """An interval that reaches this share of a body's own size to either side says nothing about it."""
 NO_STEP = 0.03
 """A step that changes the sum of squares by less than the square of this many standard deviations changes nothing."""
-GRID = np.logspace(-4, 4, 41)
+GRID = np.logspace(-4, 4, 21)
+"""Lambdas of the curve, which is a picture: between two of them nothing happens that the next does not show."""
 CONTRADICTING = 3.0
 """Standard deviations of prior and data by which they must differ before they contradict each other."""
 ROUND = 0.02
@@ -483,7 +485,7 @@ def damping_curve(problem: Problem, start: FloatArray) -> tuple[CurvePoint, ...]
         theta = search(at, theta, polish=False).theta
         misfit = problem.with_damping(0.0).cost(theta)
         distance = float(np.sqrt(problem.penalty.value(theta)))
-        points.append(CurvePoint(float(value), conditioning(at, theta).kappa_eff, misfit, distance))
+        points.append(CurvePoint(float(value), damped_condition(at, theta), misfit, distance))
     return tuple(points)
 
 

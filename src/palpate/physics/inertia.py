@@ -62,12 +62,20 @@ def inertia_matrix(phi: ArrayLike) -> FloatArray:
 def pseudo_inertia(phi: ArrayLike) -> FloatArray:
     """J = [Sigma, m c; m c', m] with Sigma = tr(I)/2 - I (Wensing et al. 2018). (..., 10) -> (..., 4, 4)."""
     phi = np.asarray(phi, dtype=float)
-    I = inertia_matrix(phi)
-    J = np.empty((*phi.shape[:-1], 4, 4))
-    J[..., :3, :3] = 0.5 * np.trace(I, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - I
-    J[..., :3, 3] = J[..., 3, :3] = phi[..., 1:4]
-    J[..., 3, 3] = phi[..., 0]
+    return (phi @ PSEUDO_OF_PHI.reshape(10, 16)).reshape(*phi.shape[:-1], 4, 4)
+
+
+def _pseudo_of_phi(phi: FloatArray) -> FloatArray:
+    """(n, 10) -> (n, 4, 4)."""
+    I, J = inertia_matrix(phi), np.empty((len(phi), 4, 4))
+    J[:, :3, :3] = 0.5 * np.trace(I, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - I
+    J[:, :3, 3] = J[:, 3, :3] = phi[:, 1:4]
+    J[:, 3, 3] = phi[:, 0]
     return J
+
+
+PSEUDO_OF_PHI = _pseudo_of_phi(np.eye(10))
+"""(10, 4, 4): J = sum_k phi_k M_k; a search calls it thousands of times."""
 
 
 def phi_from_pseudo_inertia(J: ArrayLike) -> FloatArray:
@@ -258,10 +266,6 @@ def divergence_rows(phi: ArrayLike, J0: FloatArray) -> tuple[FloatArray, FloatAr
     inverse = np.linalg.inv(L)
     F = (inverse @ PSEUDO_OF_PHI @ inverse.T).reshape(10, 16).T
     return F, (L.T @ np.linalg.solve(J0, L) - np.eye(4)).ravel()
-
-
-PSEUDO_OF_PHI = pseudo_inertia(np.eye(10))
-"""(10, 4, 4): J = sum of phi_k times these."""
 
 
 def body_features(k: Kinematics) -> tuple[Scalar, ...]:
