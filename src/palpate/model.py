@@ -21,7 +21,7 @@ from palpate.files import read_bytes, write_text
 from palpate.mechanisms import Mechanism
 from palpate.parts import SHIPPED, Parts
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
+from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, dot
 from palpate.physics.inertia import check_consistent
 from palpate.physics.maps import Factor, Map, build_map
 from palpate.physics.motion import Kinematics
@@ -174,7 +174,7 @@ class Model:
         )
         for e, shapes in zip(self.elements, self._shape_values(None), strict=True):
             mine = [float(values.pop(0)) for _ in e.parameters]
-            force = [sum(x * v for x, v in zip(row, mine, strict=True)) for row in e.columns(e.features(k, shapes, fn))]
+            force = [dot(row, mine) for row in e.columns(e.features(k, shapes, fn))]
             total = [a + b for a, b in zip(total, self._lift(e, k, force, project), strict=True)]
         return total
 

@@ -13,7 +13,7 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms.linkage import Linkage
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, Functions, Scalar, remembering
+from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
 from palpate.physics.units import STANDARD_GRAVITY
 
@@ -352,7 +352,7 @@ class OneFreedom(Mechanism):
 
 def into_body(R: Matrix, v: Triple) -> Triple:
     """R' v: a vector of another frame in axes of the body frame, whose rotation in it is R."""
-    x, y, z = (R[0][i] * v[0] + R[1][i] * v[1] + R[2][i] * v[2] for i in range(3))
+    x, y, z = (dot(column, v) for column in zip(*R, strict=True))
     return (x, y, z)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, into_body, unwrapped
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, Functions, Scalar, remembering
+from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
 
 WheelSpeed = Literal["conjugate", "published"]
@@ -499,8 +499,7 @@ def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> Matrix:
 
 def _out_of(turn: Matrix, v: Triple) -> Triple:
     """A vector of B in axes of C."""
-    x, y, z = (row[0] * v[0] + row[1] * v[1] + row[2] * v[2] for row in turn)
-    return (x, y, z)
+    return (dot(turn[0], v), dot(turn[1], v), dot(turn[2], v))
 
 
 def _triple(v: Sequence[Scalar]) -> Triple:

@@ -7,7 +7,7 @@ CasADi symbols (generated C): it calls `fn.tanh(x)`, never `np.tanh(x)`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any
@@ -65,6 +65,18 @@ def remembering(fn: Functions) -> Functions:
         return recalled
 
     return replace(fn, sin=once(fn.sin), cos=once(fn.cos))
+
+
+def dot(a: Iterable[Scalar], b: Iterable[Scalar]) -> Scalar:
+    """Sum of products. Those with the number zero, of which matrices of mechanics are full, are left out: of arrays
+    they would cost as much as any other.
+    """
+    products = [x * y for x, y in zip(a, b, strict=True) if not (_is_zero(x) or _is_zero(y))]
+    return sum(products[1:], start=products[0]) if products else 0.0
+
+
+def _is_zero(x: Scalar) -> bool:
+    return isinstance(x, float) and x == 0.0
 
 
 def casadi_functions() -> Functions:
