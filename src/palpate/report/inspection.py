@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
@@ -36,7 +34,20 @@ from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
 from palpate.report.fit_plots import clock_figure, scene
-from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, fold, section, table
+from palpate.report.page import (
+    Block,
+    Figure,
+    Json,
+    Remarks,
+    Section,
+    Styled,
+    Table,
+    Words,
+    fold,
+    section,
+    stacked,
+    table,
+)
 from palpate.report.page import write_page as write
 from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line
 from palpate.report.plots import millimetres as mm
@@ -100,22 +111,22 @@ def inspection_sections(inspection: Inspection) -> list[Section]:
     ]
 
 
-def inspection_text(inspection: Inspection, described: Sequence[Mapping[str, Any]] = ()) -> RenderableType:
+def inspection_text(inspection: Inspection, described: Sequence[Mapping[str, Any]] = ()) -> Any:
     """Channels of the recordings that are described, what the recordings say together, findings last."""
-    parts: list[RenderableType] = []
+    parts: list[Any] = []
     for recording, data in zip(inspection.recordings, described, strict=False):
-        parts.append(Text(f"\n{data['file']} ({data['format']})", style="bold"))
+        parts.append(Styled(f"\n{data['file']} ({data['format']})", style="bold"))
         parts += [sampling_table({c["name"]: c for c in data["clocks"]}), channels_table(recording, data)]
-        parts += [Text(f"hint: {c['hint']}", style="yellow") for c in data["clocks"] if c["hint"]]
+        parts += [Styled(f"hint: {c['hint']}", style="yellow") for c in data["clocks"] if c["hint"]]
     for part in _parts(inspection).values():
         words = [block for block in part if isinstance(block, Words) or (isinstance(block, Table) and block.rows)]
-        parts += [Text()] * bool(words)
-        parts += (Text(b.text) if isinstance(b, Words) else b for b in words)
-    parts += [Text()] * bool(inspection.findings)
+        parts += [Styled()] * bool(words)
+        parts += (Styled(b.text) if isinstance(b, Words) else b for b in words)
+    parts += [Styled()] * bool(inspection.findings)
     for kind, fatal, texts in _grouped(inspection.findings):
         more = [f"{len(texts) - _PRINTED} more of this kind"] if len(texts) > _PRINTED else []
-        parts += [Text(f"{kind}: {text}", "red" if fatal else "yellow") for text in (*texts[:_PRINTED], *more)]
-    return Group(*parts)
+        parts += [Styled(f"{kind}: {text}", "red" if fatal else "yellow") for text in (*texts[:_PRINTED], *more)]
+    return stacked(*parts)
 
 
 def _parts(inspection: Inspection) -> dict[str, Iterator[_Part]]:

@@ -12,10 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from rich.console import Group, RenderableType
-from rich.table import Table as RichTable
-from rich.text import Text
-
 from palpate.errors import MissingExtra
 from palpate.files import write_text
 
@@ -28,6 +24,20 @@ class Words:
 
     text: str
     kind: Literal["", "quiet", "good", "bad", "heading"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A line on the terminal. What is only printed knows rich's classes when it is printed: they load slowly."""
+
+    text: str = ""
+    style: str = ""
+
+    def __rich__(self) -> Any:
+        """A bracket in a name is no markup."""
+        from rich.text import Text
+
+        return Text(self.text, style=self.style)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +63,11 @@ class Table:
         """The table, folded where it is long."""
         return self if len(self.rows) <= longest else Folded(summary, (self,))
 
-    def __rich__(self) -> RenderableType:
+    def __rich__(self) -> Any:
         """For the terminal: title, cells and note; a bracket in a name is no markup."""
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
         table = RichTable(box=None, pad_edge=False, header_style="bold")
         shown = [i for i in range(len(self.headings)) if i not in self.wide]
         for i in shown:
@@ -62,8 +75,15 @@ class Table:
         for i, row in enumerate(self.rows):
             cells = (Text(row[k], style=_STYLES.get(row[k], "")) for k in shown)
             table.add_row(*cells, style="yellow" if i in self.marked else None)
-        title = [Text(f"\n{self.title}", style="bold")] if self.title else []
-        return Group(*title, table, *([Text(self.note, style="dim")] if self.note else []))
+        title = [Styled(f"\n{self.title}", "bold")] if self.title else []
+        return stacked(*title, table, *([Styled(self.note, "dim")] if self.note else []))
+
+
+def stacked(*parts: Any) -> Any:
+    """Lines and tables one below the other, as rich prints them."""
+    from rich.console import Group
+
+    return Group(*parts)
 
 
 @dataclass(frozen=True, slots=True)

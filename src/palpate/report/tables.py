@@ -9,10 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.text import Text
 
-from palpate.report.page import Table, table
+from palpate.report.page import Styled, Table, stacked, table
 from palpate.report.plots import quantity, shown_in, unit_text
 
 Data = Mapping[str, Any]
@@ -33,17 +31,22 @@ DEVICES = {"imu": "IMU", "wrench": "load cell", "wrench_2": "second load cell", 
 _OTHERWISE = {"still": "from the untouched handles", "estimated": "estimated along", "none": "left as recorded"}
 
 
-def result_text(data: Data) -> RenderableType:
+def result_text(data: Data) -> Any:
     """Title, parameters, errors, conditioning, warnings and verdict of a result."""
     tables = [f(data) for f in (shape_table, rms_table, segments_table, conditioning_table, clocks_table)]
-    inertia = [Text(inertia_note(data), style="dim")] if "Ixx" in data["parameters"] else []
+    inertia = [Styled(inertia_note(data), style="dim")] if "Ixx" in data["parameters"] else []
     lines, weakest, played = notes(data), data["weakest_direction"], dict[str, Any](data.get("replay") or {})
     if played.get("rms") is not None:
         moved = "motion" if len(played.get("coordinates") or {}) > 1 else quantity(played.get("unit", "rad"))
         lines.append(f"Replay, measured force in, {moved} out: {replay_words(played)}")
     lines += [] if weakest is None else [f"Weakest: {weakest['text']}"]
-    shown = [Text(f"\n{data['title']}", style="bold"), parameter_table(data), *inertia, *(t for t in tables if t.rows)]
-    return Group(*shown, *map(Text, lines), *_ending(data))
+    shown = [
+        Styled(f"\n{data['title']}", style="bold"),
+        parameter_table(data),
+        *inertia,
+        *(t for t in tables if t.rows),
+    ]
+    return stacked(*shown, *map(Styled, lines), *_ending(data))
 
 
 def inertia_note(data: Data) -> str:
@@ -52,13 +55,13 @@ def inertia_note(data: Data) -> str:
     return f"Inertias are matrix entries about the origin of {origin} (Ixy = -∫xy dm)."
 
 
-def _ending(data: Data) -> list[Text]:
+def _ending(data: Data) -> list[Styled]:
     """Warnings, verdict and what speaks against it."""
-    warnings = [Text(f"Warning: {w}", style="yellow") for w in data["warnings"]]
+    warnings = [Styled(f"Warning: {w}", style="yellow") for w in data["warnings"]]
     if data["verdict"]["passed"]:
-        return [*warnings, Text("Verdict: passed", style="bold green")]
-    reasons = [Text(f"- {reason}", style="red") for reason in data["verdict"]["reasons"]]
-    return [*warnings, Text("Verdict: failed", style="bold red"), *reasons]
+        return [*warnings, Styled("Verdict: passed", style="bold green")]
+    reasons = [Styled(f"- {reason}", style="red") for reason in data["verdict"]["reasons"]]
+    return [*warnings, Styled("Verdict: failed", style="bold red"), *reasons]
 
 
 # --- parameters and shapes --------------------------------------------------------------------------------------------
@@ -343,7 +346,7 @@ def summary_table(results: Mapping[str, Data]) -> Table:
     return table(records)
 
 
-def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
+def variants_text(data: Data, *, everything: bool = False) -> Any:
     """A ranking of variants: error on unseen data, of the fit, and how many numbers each has."""
     ranked, chosen, records = data["variants"], data["chosen"], list[dict[str, str]]()
     for r in (r for i, r in enumerate(ranked) if everything or i < _VARIANTS or r["name"] == chosen):
@@ -353,10 +356,10 @@ def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
         records.append(cells | {"fitted": f"{r['rms']:.4g}", "numbers": str(r["numbers"]), "": mark})
     left = len(ranked) - len(records)
     note = f"... and {left} more (--all shows them)" if left else ""
-    return Group(Text(f"\n{data['title']}", style="bold"), table(records, note=note))
+    return stacked(Styled(f"\n{data['title']}", style="bold"), table(records, note=note))
 
 
-def explanation_text(data: Data) -> RenderableType:
+def explanation_text(data: Data) -> Any:
     """The balance of an experiment: what acts, and what each number needs to be seen."""
     rows = ", ".join(f"{r['name']} ({r['unit']})" for r in data["rows"])
     lines = [f"Mechanism: {data['mechanism']}. Frame: {data['frame']}."]
@@ -383,10 +386,10 @@ def explanation_text(data: Data) -> RenderableType:
         for s in data["shapes"]
     )
     shown = [t for t in (table(numbers), table(shapes)) if t.rows]
-    return Group(Text(f"\n{data['object']}", style="bold"), *map(Text, lines), *shown)
+    return stacked(Styled(f"\n{data['object']}", style="bold"), *map(Styled, lines), *shown)
 
 
-def validation_text(data: Data) -> RenderableType:
+def validation_text(data: Data) -> Any:
     """How a model stands up to unseen data."""
     errors = (
         {"": name, "error": f"{e['value']:.3g}", "of range": _share(e["percent_of_range"])}
@@ -406,11 +409,11 @@ def validation_text(data: Data) -> RenderableType:
         unit = str(played.get("unit", "rad"))
         other = "" if played["refit"] is None else f" (refitted: {size(played['refit'], unit)})"
         lines.append(f"Replay, measured force in, motion out: {size(played['model'], unit)} RMS{other}")
-    title = Text(f"\n{about['name']}{source} on {data['title']}", style="bold")
-    return Group(title, table(errors), table(numbers), *map(Text, lines), *_ending(data))
+    title = Styled(f"\n{about['name']}{source} on {data['title']}", style="bold")
+    return stacked(title, table(errors), table(numbers), *map(Styled, lines), *_ending(data))
 
 
-def comparison_text(data: Data) -> RenderableType:
+def comparison_text(data: Data) -> Any:
     """Several results side by side."""
     labels, records = list(data["results"]), list[dict[str, str]]()
 
@@ -443,5 +446,5 @@ def comparison_text(data: Data) -> RenderableType:
         "their noise allows. What all takes share is in the interval too: a prior's pull, systematic errors, and what "
         "the model lacks."
     )
-    warnings = (Text(f"Warning: {w}", style="yellow") for w in data["warnings"])
-    return Group(table(records, note=note), table(errors), Text(f"Verdicts: {verdicts}"), *warnings)
+    warnings = (Styled(f"Warning: {w}", style="yellow") for w in data["warnings"])
+    return stacked(table(records, note=note), table(errors), Styled(f"Verdicts: {verdicts}"), *warnings)
