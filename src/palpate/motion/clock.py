@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, rate_hz, spread_rows
+from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, rate_hz, spread_rows, windowed_sums
 from palpate.physics.student import t_quantile
 
 Interval = tuple[float, float]
@@ -38,6 +38,9 @@ _SIDE_BY_SIDE = 64
 """Samples of a stretch in which second differences are taken."""
 _FINENESS = 512
 """Points of the kernel's table per input sample; linear interpolation between them is right to 1e-6."""
+_BETWEEN, _BEYOND_DB = 5.0, 20.0
+"""Samples much faster than wanted are first made fewer, so many times as many as wanted, with errors below the rest's.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -459,33 +462,57 @@ def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: Clo
     rate = even_rate(times_s, "rate conversion")
     if len(at_s) < 2:
         raise PalpateError("the rate of a single time is unknown")
-    kernel = _kernel(float(f"{rate_hz(at_s) / rate:.9g}"))  # clocks that differ by rounding share it
+    ratio = float(f"{rate_hz(at_s) / rate:.9g}")  # clocks that differ by rounding share their kernel
     there = at_s if clock is None else clock.from_reference(at_s)
-    return _evaluate(kernel, np.asarray(x, dtype=float), (there - times_s[0]) * rate)
+    channels = np.ascontiguousarray(np.asarray(x, dtype=float).reshape(len(x), -1).T)
+    place, step = (there - times_s[0]) * rate, round(1 / (_BETWEEN * ratio)) if ratio > 0 else 1
+    result, at = np.full((len(at_s), len(channels)), np.nan), np.arange(len(at_s))
+    if step > 1:  # a wide filter first, of whose samples the sharp one needs fewer (Crochiere & Rabiner 1975)
+        taps = _first(ratio, step)
+        fewer = windowed_sums(channels, taps, step)
+        result = _evaluate(_kernel(ratio, step), fewer, (place - len(taps) // 2) / step)
+        at = np.flatnonzero(np.isnan(result).any(axis=1))  # beside gaps both filters together reach too far
+    result[at] = _evaluate(_kernel(ratio, 1), channels, place[at])
+    return result.reshape(len(at_s), *x.shape[1:])
 
 
 @lru_cache(maxsize=8)
-def _kernel(ratio: float) -> FloatArray:
+def _first(ratio: float, step: int) -> FloatArray:
+    """Taps before every `step`-th sample is kept: nothing may fall into the band that is left by the ratio of rates."""
+    band = ratio / 2, 1 / step - ratio / 2, RESAMPLED_DB + _BEYOND_DB
+    half = _windowed_sinc(np.arange(_reach(*band) + 1), *band)
+    taps = np.concatenate([half[:0:-1], half])
+    return taps / taps.sum()
+
+
+@lru_cache(maxsize=8)
+def _kernel(ratio: float, step: int) -> FloatArray:
     """Windowed sinc (fractions of a sample, 2 reach): weights of the samples around a place, by its fraction.
 
-    ratio: of rates, out over in.
+    ratio: of rates, out over in; step: every so manieth sample is there.
     """
     if not ratio > 0:
         raise PalpateError(f"rates must be positive, not in the ratio {ratio:g}")
-    kernel = _windowed_sinc(ratio, _FINENESS)
-    reach = len(kernel) // _FINENESS
+    stop = min(1.0, ratio) / 2
+    band = PASS * stop, stop, RESAMPLED_DB
+    reach = -(-_reach(*band) // step)
+    kernel = _windowed_sinc(np.arange(reach * _FINENESS + 1) * (step / _FINENESS), *band)
     return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
 
 
-def _windowed_sinc(ratio: float, fineness: int) -> FloatArray:
-    """(reach * fineness + 1,): from its middle on, so many to an input sample; ratio: of rates, out over in."""
-    stop = min(1.0, ratio) / 2  # cycles per input sample
-    transition = 2 * np.pi * (1 - PASS) * stop
-    reach = int(np.ceil((RESAMPLED_DB - 7.95) / (2.285 * transition) / 2))
-    distance = np.arange(reach * fineness + 1) / fineness
-    cutoff = (1 + PASS) * stop  # twice the middle of the transition
-    window = np.i0(0.1102 * (RESAMPLED_DB - 8.7) * np.sqrt(1 - (distance / reach) ** 2))
-    return np.asarray(cutoff * np.sinc(cutoff * distance) * window / window[0], dtype=float)
+def _reach(passed: float, stopped: float, attenuation_db: float) -> int:
+    """Of the following: so many samples to either side."""
+    return int(np.ceil((attenuation_db - 7.95) / (2.285 * 2 * np.pi * (stopped - passed)) / 2))
+
+
+def _windowed_sinc(distance: FloatArray, passed: float, stopped: float, attenuation_db: float) -> FloatArray:
+    """At distances from its middle, in samples: up to the first frequency (cycles per sample) it passes, from the
+    second on it stops.
+    """
+    reach, cutoff = _reach(passed, stopped, attenuation_db), passed + stopped  # twice the middle of the transition
+    window = np.i0(0.1102 * (attenuation_db - 8.7) * np.sqrt(np.maximum(1 - (distance / reach) ** 2, 0.0)))
+    shape = cutoff * np.sinc(cutoff * distance) * window / window[0]
+    return np.asarray(np.where(distance <= reach, shape, 0.0), dtype=float)
 
 
 def resampled_sign(x: FloatArray, slow: BoolArray | None = None) -> FloatArray:
@@ -514,36 +541,37 @@ def _step() -> tuple[FloatArray, FloatArray]:
 
     It is the same for all instruments that are faster.
     """
-    half = _windowed_sinc(1 / _FINENESS, 1)
+    band = PASS / 2 / _FINENESS, 0.5 / _FINENESS, RESAMPLED_DB
+    half = _windowed_sinc(np.arange(_reach(*band) + 1), *band)
     weights = np.concatenate([half[-2::-1], half[1:]])
     answer = (np.cumsum(weights) - weights / 2) / weights.sum()
     return (np.arange(len(weights)) - len(weights) // 2 + 1) / _FINENESS, answer
 
 
 def _evaluate(kernel: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
-    """Weighted sums of the 2 reach samples around each place (in samples)."""
-    taps, flat = kernel.shape[1], x.reshape(len(x), -1)
-    result, left = np.full((len(at), flat.shape[1]), np.nan), np.floor(at).astype(np.int64)
+    """(places, channels): weighted sums of the 2 reach samples of x (channels, samples) around each place (in samples).
+
+    NaN where these are not all there.
+    """
+    taps, count = kernel.shape[1], x.shape[1]
+    result, left = np.full((len(at), len(x)), np.nan), np.floor(at).astype(np.int64)
     first, place = left - taps // 2 + 1, (at - left) * _FINENESS
     low = np.minimum(place.astype(np.int64), _FINENESS - 1)
     share = (place - low)[:, None]
-    inside = np.flatnonzero((first >= 0) & (first + taps <= len(x)))
+    inside = np.flatnonzero((first >= 0) & (first + taps <= count))
     if not len(inside):
-        return result.reshape(len(at), *x.shape[1:])
+        return result
     rise, totals = np.diff(kernel, axis=0), kernel.sum(axis=1, keepdims=True)
-    windows = sliding_window_view(flat, taps, axis=0)
-    by_channel = sliding_window_view(np.ascontiguousarray(flat.T), taps, axis=1).swapaxes(0, 1)
-    for some in np.array_split(inside, len(inside) * taps * flat.shape[1] // (1 << 20) + 1):
+    windows = sliding_window_view(x, taps, axis=1).swapaxes(0, 1)
+    for some in np.array_split(inside, len(inside) * taps * len(x) // (1 << 20) + 1):
         row = low[some]
         weights = rise[row]
         weights *= share[some]
         weights += kernel[row]
         steps = np.diff(first[some])
-        if len(steps) and steps[0] > 0 and (steps == steps[0]).all():  # nothing needs to be copied
-            these = by_channel[first[some[0]] : first[some[-1]] + 1 : steps[0]]
-        else:
-            these = windows[first[some]]
+        even = len(steps) and steps[0] > 0 and (steps == steps[0]).all()  # nothing needs to be copied
+        these = windows[first[some[0]] : first[some[-1]] + 1 : steps[0]] if even else windows[first[some]]
         result[some] = (these @ weights[:, :, None])[:, :, 0]
     # a constant stays itself
     result /= totals[low] + share * (totals[low + 1] - totals[low])
-    return result.reshape(len(at), *x.shape[1:])
+    return result
