@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.elements import Element
-from palpate.errors import UnknownName
+from palpate.errors import DataProblem, UnknownName
 from palpate.findings import Finding
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
 from palpate.identify.problem import Problem, build_penalty, uncertainty
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, solve_positive, triangular
+from palpate.physics.arrays import spread as spread_over
 from palpate.physics.functions import Scalar
 from palpate.physics.maps import build_map
 from palpate.physics.motion import Kinematics
@@ -49,7 +50,10 @@ _FINE = 0.01
 _ACROSS = 10
 """Steps from one limit to the other once the fit is clearly worse."""
 COARSE_ROWS = 3000
-"""About so many rows serve the coarse grid."""
+"""About so many rows serve the coarse grid, and walks where ..."""
+_FAR, _STRETCH = 100.0, 200
+"""... they show a rise so many times as large as what noise makes: no other rows would make it none. They are of
+stretches of so many samples, at least."""
 NO_FALL = 1e-2
 """A fall of the cost by less than this share of one row's mean square means nothing."""
 _RESTARTS = 2
@@ -184,7 +188,7 @@ class Projection:
         for i in of:
             at = self.moved.index(self.free[i].element)
             change = self.change(self.rows, trial.u, i, trial.raw[at])
-            slopes.append(np.einsum("i,ijn->jn", trial.p[ends[at] : ends[at + 1]], change))
+            slopes.append(np.tensordot(trial.p[ends[at] : ends[at + 1]], change, axes=1))
         return self.rows.passed(np.array(slopes))
 
     def change(self, rows: Rows, u: FloatArray, i: int, raw: FloatArray) -> FloatArray:
@@ -515,27 +519,39 @@ def _stationary(influence: FloatArray, r: FloatArray) -> FloatArray:
     return correlation(influence) @ (weights * correlation(r) / n)
 
 
-def walk(projection: Projection, best: Trial, i: int, noise: Spread, *, floor: float) -> tuple[list[Trial], Trial]:
+def walk(
+    projection: Projection, rough: Projection, best: Trial, i: int, noise: Spread, *, floor: float
+) -> tuple[list[Trial], Trial]:
     """Trials along one shape from limit to limit, the others polished at each; and the best of all.
 
-    `floor`: a change of the cost that means nothing.
+    rough: on fewer rows, by which trials are made that are far worse. `floor`: a change of the cost that means nothing.
     """
     low, high = (float(e[0]) for e in ends_of([projection.free[i]]))
     others = [j for j in range(len(projection.free)) if j != i]
     rise = max(float(noise.rise[i]), floor)
     first = _FIRST * float(np.sqrt(max(noise.covariance[i, i], 0.0)))
     first = float(np.clip(first, 1e-4 * (high - low), (high - low) / _ACROSS))
-    trials = [best]
+    trials, base, share = [best], rough.at(best.u), rough.rows.y.shape[1] / projection.rows.y.shape[1]
+
+    def made(on: Projection, u: FloatArray, beside: Trial | None, least: float, rise: float) -> Trial:
+        there = on.at(u, beside)
+        return polish(on, there, others, negligible=_FINE * max(rise, there.cost - least), steps=4)
+
     for side in (-1.0, 1.0):
-        trial, step = best, first
+        trial, beside, step = best, best, first
         end = low if side < 0 else high
         while side * (end - trial.u[i]) > 1e-9 * (high - low):
             u = trial.u.copy()
             left = side * (end - u[i])
             u[i] = end if left < 1.3 * step else u[i] + side * step
-            there = projection.at(u, trial)
-            far = max(rise, there.cost - best.cost)
-            trial = polish(projection, there, others, negligible=_FINE * far, steps=4)
+            excess = 0.0
+            if share < 1 and trial.cost - best.cost >= rise:
+                trial = made(rough, u, None, base.cost, share * rise)
+                excess = (trial.cost - base.cost) / share
+            if excess > _FAR * rise:
+                trial = replace(trial, cost=best.cost + excess)
+            else:
+                trial = beside = made(projection, u, beside, best.cost, rise)
             trials.append(trial)
             step = _GROWTH * step if trial.cost - best.cost < rise else max(step, (high - low) / _ACROSS)
     return trials, min(trials, key=lambda t: t.cost)
@@ -676,7 +692,7 @@ def fit_shapes(
     noise = spread(projection, best) if free else None
     walked: list[Profile] = []
     if noise is not None and profiles:
-        walked, best, noise = _profiles(projection, best, noise)
+        walked, best, noise = _profiles(projection, _rough(projection, balance, segments), best, noise)
     by_name = {p.name: p for p in walked}
     shapes = dict(zip(model.shapes, (s for e in model.elements for s in e.shapes), strict=True))
     for name, reason in unknown if profiles else ():
@@ -694,6 +710,19 @@ def fit_shapes(
     )
 
 
+def _rough(projection: Projection, balance: Balance, segments: Sequence[Segment]) -> Projection:
+    """The same on stretches of long segments, spread evenly: quicker than fewer rows of all, which need all samples."""
+    whole, t = [balance.indices(s) for s in segments], balance.times_s
+    total, taps = sum(b - a for a, b in whole), 1 if balance.lowpass is None else len(balance.lowpass.taps)
+    most, length = COARSE_ROWS * balance.step, max(_STRETCH, 8 * taps)
+    spans = [(start, spread_over(stop - start, most * (stop - start) // total, length)) for start, stop in whole]
+    parts = [(float(t[start + a]), float(t[start + b - 1])) for start, each in spans for a, b in each]
+    try:
+        return project(stack_rows(balance, parts), projection.model, projection.free)
+    except DataProblem:  # none of them counts
+        return projection
+
+
 def _find(projection: Projection, coarse: Rows) -> Trial:
     """The best shapes: from the coarse grid and from where they are said to be, whichever ends lower."""
     begin = start_of(projection.free)
@@ -706,7 +735,9 @@ def _find(projection: Projection, coarse: Rows) -> Trial:
     return min(ends, key=lambda t: t.cost)
 
 
-def _profiles(projection: Projection, best: Trial, noise: Spread) -> tuple[list[Profile], Trial, Spread]:
+def _profiles(
+    projection: Projection, rough: Projection, best: Trial, noise: Spread
+) -> tuple[list[Profile], Trial, Spread]:
     """Walk along every shape; begin again where a walk finds something better than the best."""
     floor = _nothing(projection, best)
     for attempt in range(_RESTARTS + 1):
@@ -716,7 +747,7 @@ def _profiles(projection: Projection, best: Trial, noise: Spread) -> tuple[list[
                 nothing = f"{f.name} is not in the data: its damper comes out as zero"
                 profiles.append(flat(f.name, f.unit, f.value, (f.low, f.high), nothing))
                 continue
-            trials, lowest = walk(projection, best, i, noise, floor=floor)
+            trials, lowest = walk(projection, rough, best, i, noise, floor=floor)
             if lowest.cost < best.cost - floor and attempt < _RESTARTS:
                 best = polish(projection, lowest, range(len(projection.free)), negligible=floor)
                 noise = spread(projection, best)
