@@ -285,17 +285,23 @@ def hinge_from_motion(
         raise DataProblem("hinge", f"the body was seen in {len(R)} frames, no axis can be known from them")
     U, _, Vt = np.linalg.svd(R.mean(axis=0))
     z_world, z_body = U[:, 0], Vt[0]
-    side = R[0].T @ R @ across(z_body)[:, 0] @ across(z_body)  # where x of the body has turned since the first frame
+    # products of all rows, not of each frame: those of so small ones take far longer
+    turned = (R.reshape(-1, 3) @ across(z_body)[:, 0]).reshape(-1, 3)
+    side = turned @ (R[0] @ across(z_body))  # where x of the body has turned since the first frame
     opens = float(np.unwrap(np.arctan2(side[:, 1], side[:, 0])).sum())
     flip = opens < 0 if points is None else is_reversed(z_world, points, "hinge")
     z_world, z_body = (-z_world, -z_body) if flip else (z_world, z_body)
 
     anchor = np.asarray(near, dtype=float)
-    path = poses.position[seen] + R @ anchor
+    path = poses.position[seen] + (R.reshape(-1, 3) @ anchor).reshape(-1, 3)
     across_body, across_world = across(z_body), across(z_world)
     # R c_body + r - c_world across the axis, linear in two components of c_body - near and two of c_world
-    J = np.concatenate([across_world.T @ R @ across_body, np.broadcast_to(-np.eye(2), (len(R), 2, 2))], axis=2)
-    centres = least_squares(J.reshape(-1, 4), -(path @ across_world).ravel())
+    J = np.empty((len(R), 2, 4))
+    for i, column in enumerate(across_body.T):
+        J[:, :, i] = (R.reshape(-1, 3) @ column).reshape(-1, 3) @ across_world
+    J[:, :, 2:] = -np.eye(2)
+    rows = J.reshape(-1, 4)
+    centres = least_squares(rows.T @ rows, -rows.T @ (path @ across_world).ravel())
     c_body = anchor + across_body @ centres[:2]
     c_world = across_world @ centres[2:] + z_world * float((path @ z_world).mean())
 
@@ -303,12 +309,10 @@ def hinge_from_motion(
     # m: so near to the axis there is no direction, any x is as good
     if float(np.linalg.norm(side @ across_body)) < 1e-6:
         side = across_body[:, 0]
-    hinge = _hinge(poses, transform(axes_of(side, z_body), c_body), z_world, c_world)
-    motion = hinge_motion(poses, hinge)
-    angle = motion.angle_rad[seen]
+    hinge, angle = _hinge(poses, transform(axes_of(side, z_body), c_body), z_world, c_world)
     groups = angle_groups(angle)
-    tilt = R @ z_body @ across_world
-    at_hinge = (path + R @ (c_body - anchor) - c_world) @ across_world
+    axis, arm = ((R.reshape(-1, 3) @ x).reshape(-1, 3) for x in (z_body, c_body - anchor))
+    tilt, at_hinge = axis @ across_world, (path + arm - c_world) @ across_world
     # an error of its own at each end of the range moves the axis by this multiple of itself
     lever = 1 / max(np.sin(min(hinge.range_rad, np.pi) / 2), 1e-12)
     std = [
@@ -343,7 +347,7 @@ def hinge_from_frame(poses: Poses, T_body_hinge: FloatArray) -> HingeAxis:
     if not seen.any():
         raise DataProblem("hinge", "the body was never seen")
     z = there.rotation[seen, :, 2].mean(axis=0)
-    return _hinge(poses, T_body_hinge, z / np.linalg.norm(z), there.position[seen].mean(axis=0))
+    return _hinge(poses, T_body_hinge, z / np.linalg.norm(z), there.position[seen].mean(axis=0))[0]
 
 
 def hinge_motion(poses: Poses, hinge: HingeAxis) -> HingeMotion:
@@ -355,13 +359,13 @@ def hinge_motion(poses: Poses, hinge: HingeAxis) -> HingeMotion:
     """
     R_hinge, r_hinge = hinge.T_world_hinge[:3, :3], hinge.T_world_hinge[:3, 3]
     there = poses.attached(hinge.T_body_hinge)
-    R = R_hinge.T @ there.rotation
-    angle = np.arctan2(R[:, 1, 0] - R[:, 0, 1], R[:, 0, 0] + R[:, 1, 1])
+    R = (there.rotation.transpose(2, 0, 1) @ R_hinge).transpose(2, 0, 1)
+    angle = np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
     seen = there.seen
     angle[seen] = np.unwrap(angle[seen])
-    sine = np.hypot(R[:, 0, 2], R[:, 1, 2])
-    tilt = np.arctan2(sine, R[:, 2, 2]) / np.maximum(sine, 1e-300)  # times z x z_body: about x and y
-    off = tilt[:, None] * np.stack([-R[:, 1, 2], R[:, 0, 2]], axis=1)
+    sine = np.hypot(R[0, 2], R[1, 2])
+    tilt = np.arctan2(sine, R[2, 2]) / np.maximum(sine, 1e-300)  # times z x z_body: about x and y
+    off = tilt[:, None] * np.stack([-R[1, 2], R[0, 2]], axis=1)
     return HingeMotion(poses.times_s, np.where(seen, angle, np.nan), off, (there.position - r_hinge) @ R_hinge)
 
 
@@ -402,8 +406,11 @@ def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatArray) -> HingeAxis:
-    """Fix x in the world by the body's at the first frame that was seen, and measure how the motion fits."""
+def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatArray) -> tuple[HingeAxis, FloatArray]:
+    """Fix x in the world by the body's at the first frame that was seen, and measure how the motion fits.
+
+    And the angles where it was seen.
+    """
     seen = poses.seen
     x = poses.rotation[seen][0] @ T_body_hinge[:3, 0]
     T_world_hinge = transform(axes_of(x, z), origin)
@@ -411,7 +418,7 @@ def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatA
     raw = hinge_motion(poses, HingeAxis(T_body_hinge, T_world_hinge, nan, nan, nan, nan, nan))
     tilt, slide, angle = raw.tilt_rad[seen], raw.slide_m[seen], raw.angle_rad[seen]
     tilt_rms, slide_rms = (float(np.sqrt((off**2).sum(axis=1).mean())) for off in (tilt, slide))
-    return HingeAxis(T_body_hinge, T_world_hinge, nan, nan, tilt_rms, slide_rms, float(np.ptp(angle)))
+    return HingeAxis(T_body_hinge, T_world_hinge, nan, nan, tilt_rms, slide_rms, float(np.ptp(angle))), angle
 
 
 def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std_rad: float) -> None:

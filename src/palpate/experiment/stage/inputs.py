@@ -523,7 +523,7 @@ def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -
 def time_from(times_s: FloatArray, mask: BoolArray) -> FloatArray:
     """(samples,): time to the nearest sample of a mask, s; infinite where it has none."""
     ends = np.concatenate([[-np.inf], times_s[mask], [np.inf]])
-    after = np.searchsorted(ends, times_s)
+    after = 1 + np.cumsum(mask) - mask  # of them, the first that is not before
     return np.minimum(times_s - ends[after - 1], ends[np.minimum(after, len(ends) - 1)] - times_s)
 
 
@@ -673,8 +673,10 @@ def _joined(moving: Compressed, still: Compressed) -> Compressed:
 
 def faded(times_s: FloatArray, used: BoolArray, over_s: float) -> FloatArray:
     """(samples,): 1 in the midst of what is used, down to 0 at its ends over so many seconds (Hann's window)."""
-    away = time_from(times_s, ~used)
-    return np.where(used, np.sin(0.5 * np.pi * np.minimum(away / over_s, 1.0)) ** 2, 0.0)
+    away, fade = time_from(times_s, ~used), used.astype(float)
+    near = np.flatnonzero(used & (away < over_s))
+    fade[near] = np.sin(0.5 * np.pi * (away[near] / over_s)) ** 2
+    return fade
 
 
 def projected(balance: Balance) -> FloatArray:
