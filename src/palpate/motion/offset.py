@@ -353,18 +353,17 @@ def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float,
     as for a mean, would give three times too much: slow residuals are few but say little about a lag.
     """
     value, drift, at = offset_s, 0.0, float(pair.times_s.mean())
-    time, gradient, curvature = _gradient(pair, value, drift, at)
-    length = float(time[-1] - time[0])
+    length, gradient, curvature = _gradient(pair, value, drift, at)
     unknowns = 2 if length > _SHORTEST_FOR_DRIFT_S else 1
     for _ in range(5):
         if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > 0.02:  # astray
             return at, offset_s, float("inf"), float("nan"), float("nan"), 1
-        step = least_squares(curvature[:unknowns, :unknowns], gradient.sum(axis=0)[:unknowns])
+        step = least_squares(curvature[:unknowns, :unknowns], gradient[:unknowns])
         value, drift = value + float(step[0]), drift + float(step[1:].sum())
         # to the time at which offset and drift know nothing of each other
         here = at + float(curvature[0, 1] / curvature[0, 0])
         value, at = value + drift * (here - at), here
-        time, gradient, curvature = _gradient(pair, value, drift, at)
+        _, gradient, curvature = _gradient(pair, value, drift, at)
         if np.abs(step * [1, length][:unknowns]).max() < 1e-6:
             break
     std, pieces = _left_out(pair, value, drift, at, unknowns)
@@ -417,8 +416,8 @@ def sums_of_pieces(x: FloatArray, index: NDArray[np.int64], count: int) -> Float
     return np.array([np.bincount(index, column, count) for column in x.T], dtype=float).T
 
 
-def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Times (n,), what each adds to the steepest descent in offset and drift (n, 2), and the curvature (2, 2).
+def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[float, FloatArray, FloatArray]:
+    """How long it lasts (s), the steepest descent in offset and drift (2,), and the curvature (2, 2).
 
     The predictors' coefficients follow the offset: whatever they can explain of a shift tells nothing of it.
     """
@@ -426,21 +425,20 @@ def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[F
     x, slope = pair.predict(at, 0), -pair.predict(at, 1)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
-    x, slope = x / scale, (slope - slope.mean(axis=0)) / scale
+    x /= scale
     normal = x.T @ x
-
-    def explained(v: FloatArray) -> FloatArray:
-        return least_squares(normal, x.T @ v, rcond=1e-12)
-
-    coefficients = explained(y)
+    coefficients = least_squares(normal, x.T @ y, rcond=1e-12)
     residual = y - x @ coefficients
-    shift = slope @ coefficients
-    moves = [shift, (time - at_s)[:, None] * shift]
-    moves = [m - m.mean(axis=0) - x @ explained(m) for m in moves]
+    shift = slope @ (coefficients / scale[:, None])
+    moves = np.hstack([shift, (time - at_s)[:, None] * shift])
+    moves -= moves.mean(axis=0)
     weight = 1 / np.maximum((residual**2).mean(axis=0), 1e-300)
-    gradient = np.array([(m * residual) @ weight for m in moves], dtype=float).T
-    curvature = np.array([[((a * b) @ weight).sum() for b in moves] for a in moves], dtype=float)
-    return time, gradient, curvature
+    # products of what the predictors leave of the moves; the residual holds nothing of what they explain
+    across, q = x.T @ moves, len(weight)
+    inner = moves.T @ moves - across.T @ least_squares(normal, across, rcond=1e-12)
+    gradient = np.einsum("naq,nq,q->a", moves.reshape(-1, 2, q), residual, weight, optimize=True)
+    curvature = np.einsum("aqbq,q->ab", inner.reshape(2, q, 2, q), weight)
+    return float(time[-1] - time[0]), gradient, curvature
 
 
 def minimise(f: Callable[[float], float], low: float, high: float, to: float = 1e-4) -> tuple[float, float]:
