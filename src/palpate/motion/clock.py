@@ -480,7 +480,7 @@ def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: Clo
 def _first(ratio: float, step: int) -> FloatArray:
     """Taps before every `step`-th sample is kept: nothing may fall into the band that is left by the ratio of rates."""
     band = ratio / 2, 1 / step - ratio / 2, RESAMPLED_DB + _BEYOND_DB
-    half = _windowed_sinc(np.arange(_reach(*band) + 1), *band)
+    half = _windowed_sinc(np.arange(_reach(*band) + 1.0), *band)
     taps = np.concatenate([half[:0:-1], half])
     return taps / taps.sum()
 
@@ -496,7 +496,7 @@ def _kernel(ratio: float, step: int) -> FloatArray:
     stop = min(1.0, ratio) / 2
     band = PASS * stop, stop, RESAMPLED_DB
     reach = -(-_reach(*band) // step)
-    kernel = _windowed_sinc(np.arange(reach * _FINENESS + 1) * (step / _FINENESS), *band)
+    kernel = _windowed_sinc(np.arange(reach * _FINENESS + 1.0) * (step / _FINENESS), *band)
     return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
 
 
@@ -542,7 +542,7 @@ def _step() -> tuple[FloatArray, FloatArray]:
     It is the same for all instruments that are faster.
     """
     band = PASS / 2 / _FINENESS, 0.5 / _FINENESS, RESAMPLED_DB
-    half = _windowed_sinc(np.arange(_reach(*band) + 1), *band)
+    half = _windowed_sinc(np.arange(_reach(*band) + 1.0), *band)
     weights = np.concatenate([half[-2::-1], half[1:]])
     answer = (np.cumsum(weights) - weights / 2) / weights.sum()
     return (np.arange(len(weights)) - len(weights) // 2 + 1) / _FINENESS, answer
