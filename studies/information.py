@@ -20,6 +20,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.joint import joint
+from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.variations import with_estimated
 from palpate.identify import Solution
 from palpate.identify.solution import drawn_values
@@ -87,12 +88,13 @@ def bounds(solution: Solution) -> np.ndarray:
 
 
 def _solution(path: Path, method: str) -> Solution:
-    """As `identify` has it before what the model lacks is added: geometry is known as well as the method says."""
+    """As `identify` has it, with what the model may lack, which holds what is not known of links."""
     other = path.with_name("method.yaml")
     other.write_text(f"{path.read_text()}\n{METHODS[method]}")
     experiment = read_experiment(other)
     fit = fit_prepared(experiment, prepare_experiment(experiment))
-    return (joint(fit) if method == "joint" else with_estimated(fit)).solution
+    fit = joint(fit) if method == "joint" else with_estimated(fit)
+    return with_model_part(fit, lack_of_fit(fit)).solution
 
 
 def _numbers(path: Path, truth: dict[str, float]) -> list[Number] | None:
