@@ -118,10 +118,10 @@ def runs(mask: BoolArray) -> list[tuple[int, int]]:
 
 
 def segment_mask(times_s: FloatArray, segments: Iterable[tuple[float, float]]) -> BoolArray:
-    """(samples,): inside one of the segments, s, half-open."""
+    """(samples,) of increasing times: inside one of the segments, s, half-open."""
     inside = np.zeros(len(times_s), dtype=bool)
     for start, stop in segments:
-        inside |= (times_s >= start) & (times_s < stop)
+        inside[slice(*np.searchsorted(times_s, (start, stop)))] = True
     return inside
 
 

@@ -46,8 +46,12 @@ def transport_acceleration(a: FloatArray, omega: FloatArray, omega_dot: FloatArr
     specific force (acceleration minus gravity) as well, because gravity is the same at both points.
     """
     r = np.asarray(r, dtype=float)
-    along, square = np.sum(omega * r, axis=-1, keepdims=True), np.sum(omega * omega, axis=-1, keepdims=True)
-    return a + np.cross(omega_dot, r) + along * omega - square * r
+    along, square = (omega @ r)[..., None], np.einsum("...i,...i->...", omega, omega)[..., None]
+    moved = omega_dot @ skew(r)  # omega_dot x r
+    moved += a
+    moved += along * omega
+    moved -= square * r
+    return moved
 
 
 def transform(R_ab: ArrayLike, r_ab: ArrayLike) -> FloatArray:

@@ -7,6 +7,7 @@ recording wait for `scipy.interpolate`, which takes longer to import than such a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class Spline:
             weights = (-1 / h, 1 / h, h / 6 * (1 - 3 * a * a), h / 6 * (3 * b * b - 1))
         else:
             weights = (a, b, h * h / 6 * (a * a - 1) * a, h * h / 6 * (b * b - 1) * b)
+<<<<<<< HEAD
         result = np.empty((len(self.values), len(at)))
         part = np.empty_like(result)  # for all, as fresh memory is slow
         for i, weight in enumerate(weights):
@@ -69,6 +71,12 @@ class Spline:
                 into *= weight
             if i:
                 result += part
+=======
+        result, part = np.zeros((len(self.values), len(at))), np.empty((len(self.values), len(at)))
+        for i, weight in enumerate(weights):
+            x, where = (self.values, self.curvature)[i // 2], (at_left, at_right)[i % 2]
+            result += np.multiply(weight, x[:, where] if isinstance(where, slice) else x.take(where, axis=1), out=part)
+>>>>>>> fb1eb68 (Times of an hour are put on the other clock where they are looked at, segments found by bisection, a spline's matrix factored once)
         return result.T
 
 
@@ -110,16 +118,22 @@ def _curvature(x: FloatArray, h: FloatArray) -> FloatArray:
 
 def _even_curvature(x: FloatArray, h: float) -> FloatArray:
     """The same at one distance: c_i-1 + 4 c_i + c_i+1 = 6 (x_i-1 - 2 x_i + x_i+1) / h^2, and c_1 and c_n-2 alone."""
-    from scipy.linalg.lapack import dptsv
+    from scipy.linalg.lapack import dpttrs
 
-    c = np.empty(x.shape)
-    inner = c[:, 1:-1]
-    np.subtract(x[:, 2:], x[:, 1:-1], out=inner)
-    inner -= x[:, 1:-1] - x[:, :-2]
+    ends = np.diff(x[:, [[0, 1, 2], [-3, -2, -1]]], n=2)[..., 0] / h**2
+    inner = np.diff(x[:, 1:-1], n=2)
     inner *= 6 / h**2
-    inner[:, [0, -1]] /= 6
-    inner[:, [1, -2]] -= inner[:, [0, -1]]
-    count = x.shape[1] - 4
-    inner[:, 1:-1] = dptsv(np.full(count, 4.0), np.ones(count - 1), inner[:, 1:-1].T)[2].T
+    inner[:, [0, -1]] -= ends
+    c = np.empty(x.shape)
+    c[:, 2:-2] = dpttrs(*_even_factor(inner.shape[1]), inner.T, overwrite_b=True)[0].T
+    c[:, [1, -2]] = ends
     c[:, [0, -1]] = 2 * c[:, [1, -2]] - c[:, [2, -3]]
     return c
+
+
+@lru_cache(maxsize=4)
+def _even_factor(count: int) -> tuple[FloatArray, FloatArray]:
+    """Of the matrix with 4 on its diagonal and 1 beside it; a long recording comes in blocks of one length."""
+    from scipy.linalg.lapack import dpttrf
+
+    return dpttrf(np.full(count, 4.0), np.ones(count - 1))[:2]

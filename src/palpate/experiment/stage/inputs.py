@@ -371,21 +371,22 @@ class _Seen:
 
     mounted: ImuMotion
     even: Even
-    """Those samples, and ..."""
-    times_s: FloatArray
-    """... their times on the load cell's clock."""
+    """Those samples, on the IMU's clock, and ..."""
+    clock: ClockMap
+    """... how that runs against the load cell's: times of an hour need not be there twice."""
     unseen: tuple[tuple[float, float], ...]
     """Before, after and between what the filters need."""
 
     def at(self, t: FloatArray) -> FloatArray:
         """(len(t), 9): specific force, angular rate and its derivative at even times; NaN where not seen."""
         smoothing = self.mounted.smoothing
-        first, last = (int(k) for k in np.searchsorted(self.times_s, t[[0, -1]]))
-        beside = int(smoothing.reach_s * rate_hz(self.times_s)) + BESIDE
-        near = slice(max(0, min(first, len(self.times_s)) - beside), max(last, 0) + beside)
+        times = self.even.times_s
+        first, last = (int(k) for k in np.searchsorted(times, self.clock.from_reference(t[[0, -1]])))
+        beside = int(smoothing.reach_s * rate_hz(times)) + BESIDE
+        near = slice(max(0, first - beside), last + beside)
         x = self.even.x[near]
-        m = imu_motion(self.even.times_s[near], x[:, :3], x[:, 3:], self.mounted.T_body_imu, smoothing)
-        values = resample_values(replace(m, times_s=self.times_s[near]), t)
+        m = imu_motion(times[near], x[:, :3], x[:, 3:], self.mounted.T_body_imu, smoothing)
+        values = resample_values(replace(m, times_s=self.clock.to_reference(times[near])), t)
         for a, b in self.unseen:
             values[(t > a) & (t < b)] = np.nan
         return values
@@ -394,9 +395,9 @@ class _Seen:
 def _seen(inputs: Inputs, mounted: ImuMotion, even: Even) -> _Seen:
     clock, reach = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False), mounted.smoothing.reach_s
     lost = [clock.to_reference(np.array(gap)).tolist() for gap in mounted.even.lost]
-    times = clock.to_reference(even.times_s)
-    unseen = [(-np.inf, times[0] + reach), (times[-1] - reach, np.inf), *((a - reach, b + reach) for a, b in lost)]
-    return _Seen(mounted, even, times, tuple(unseen))
+    begin, end = clock.to_reference(even.times_s[[0, -1]]).tolist()
+    unseen = [(-np.inf, begin + reach), (end - reach, np.inf), *((a - reach, b + reach) for a, b in lost)]
+    return _Seen(mounted, even, clock, tuple(unseen))
 
 
 def _by_imu(inputs: Inputs, mounted: ImuMotion) -> Motion:

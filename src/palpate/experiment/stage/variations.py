@@ -289,14 +289,13 @@ def imu_place(fit: Fit) -> Placement | None:
     if mounted is None or clock is None or inputs.filtering.published:
         return None
     even, rate, at = mounted.even, inputs.rate_hz, np.flatnonzero(inputs.inside(fit.plan.segments))
-    times_s = clock.to_reference(even.times_s)
     parts: list[FloatArray] = []
     for a, b in spread(len(at), int(ENOUGH_S * rate), int(STRETCH_S * rate)):
         for start, stop in runs(np.diff(at[a:b], append=at[b - 1] + 1) == 1):
             t = inputs.times_s[at[a + start : a + stop]]
-            near = slice(*np.searchsorted(times_s, t[[0, -1]] + [-1.0, 1.0]))
+            near = slice(*np.searchsorted(even.times_s, clock.from_reference(t[[0, -1]] + [-1.0, 1.0])))
             at_imu = imu_motion(even.times_s[near], even.x[near, :3], even.x[near, 3:], np.eye(4), mounted.smoothing)
-            m = resample_motion(replace(at_imu, times_s=times_s[near]), t)
+            m = resample_motion(replace(at_imu, times_s=clock.to_reference(even.times_s[near])), t)
             wrench = inputs.sensors[0].wrench.x[at[a + start : a + stop]]
             parts.append(np.hstack([m.specific_acceleration, m.omega, m.omega_dot, wrench]))
             parts.append(np.full((1, parts[-1].shape[1]), np.nan))  # nothing reaches from one stretch to the next
