@@ -43,6 +43,11 @@ def test_a_window_that_cannot_work_is_refused(window: int, order: int, said: str
         savitzky_golay(np.zeros((50, 1)), window, order)
 
 
+def test_a_hair_of_a_clock_does_not_change_the_decimation() -> None:
+    """Quartz at 999.99 Hz is decimated as at 1000; a rate that is really lower is not."""
+    assert [design_lowpass(rate, 20.0).step for rate in (999.99, 1000.0, 1000.01, 990.0)] == [10, 10, 10, 9]
+
+
 @pytest.mark.parametrize("rate", [100.0, 500.0, 1000.0, 1234.5])
 def test_lowpass_passes_the_band_and_stops_what_would_alias(rate: float) -> None:
     lowpass = design_lowpass(rate, 20.0)
