@@ -168,7 +168,7 @@ def _words(kind: type[Any]) -> str:
 def _options(kind: type[Any]) -> list[str]:
     """Options with their defaults and units, as for an angle."""
     options = [f for f in fields(kind) if f.init]
-    units = {name: f", {unit}" for name, unit in kind.options.items()}
+    units = {name: f", {'rad or m' if unit == 'main' else unit}" for name, unit in kind.options.items()}
     shown = [f"`{f.name}` ({_shown(f.default)}{units.get(f.name, '')})" for f in options]
     return [f"Options (default): {', '.join(shown)}.", ""] if options else []
 

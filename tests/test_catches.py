@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
 
 from palpate.elements import Detent, Drag, Element, GasStrut, Magnet, SmoothTable
 from palpate.errors import PalpateError
@@ -31,17 +32,24 @@ def force(e: Element, q: np.ndarray, p: list[float], speed: float = 0.0) -> np.n
 
 @pytest.mark.parametrize("periodic", [False, True])
 def test_a_smooth_table_is_scipys_spline(periodic: bool) -> None:
-    values = [1.0, -2.0, 0.5, 3.0] + ([1.0] if periodic else [-1.0])
-    spline = CubicSpline(KNOTS, values, bc_type="periodic" if periodic else "natural")
-    q = np.linspace(KNOTS[0], KNOTS[-1], 401)
-    element = SmoothTable(knots=KNOTS, periodic=periodic)
-    assert force(element, q, values[: len(element.parameters)]) == pytest.approx(spline(q), abs=1e-12)
-    outside = np.linspace(-3, 4, 301)
-    if periodic:
-        assert force(element, outside, values[:4]) == pytest.approx(spline(outside), abs=1e-10)
-    else:
+    element, q = SmoothTable(knots=KNOTS, periodic=periodic), np.linspace(KNOTS[0], KNOTS[-1], 401)
+    if not periodic:
+        values = [1.0, -2.0, 0.5, 3.0, -1.0]
+        spline = CubicSpline(KNOTS, values, bc_type="natural")
+        assert force(element, q, values) == pytest.approx(spline(q), abs=1e-12)
         beyond = force(element, np.array([1.5, 2.5]), values)
         assert beyond == pytest.approx(spline(1.4) + spline(1.4, 1) * np.array([0.1, 1.1]), abs=1e-12)
+        return
+    inner = [-2.0, 0.5, 3.0]
+
+    def work(first: float) -> float:
+        return float(CubicSpline(KNOTS, [first, *inner, first], bc_type="periodic").integrate(KNOTS[0], KNOTS[-1]))
+
+    first = brentq(work, -50, 50)  # a turn takes no work, else a knob would turn by itself
+    spline = CubicSpline(KNOTS, [first, *inner, first], bc_type="periodic")
+    assert [p.name for p in element.parameters] == ["tau_1", "tau_2", "tau_3"]
+    outside = np.linspace(-3, 4, 301)
+    assert force(element, outside, inner) == pytest.approx(spline(outside), abs=1e-9)
 
 
 def test_a_detent_resists_most_at_its_reach_and_gives_back_what_it_took() -> None:

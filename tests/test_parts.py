@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -12,6 +13,7 @@ import pytest
 
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.experiment import read_experiment, run_experiment
+from palpate.files import sha256
 from palpate.model import Model
 from palpate.parts import SHIPPED, load_parts
 from tests.command import palpate
@@ -55,6 +57,7 @@ def test_validation_takes_them_from_the_experiment_file_and_the_result_names_the
     assert done.returncode == 0, done.stderr
     result = run_experiment(read_experiment(folder / "body.yaml"))
     assert any("mine.py" in w and "code" in w for w in result.data["warnings"])
+    assert result.data["provenance"]["parts"] == {"file": "mine.py", "sha256": sha256(folder / "mine.py")}
 
 
 def test_one_file_is_one_set_of_classes_until_it_changes(tmp_path: Path) -> None:
@@ -79,17 +82,34 @@ def test_one_file_is_one_set_of_classes_until_it_changes(tmp_path: Path) -> None
         (("return (v / (1 + ratio * ratio),)", "return (v * v,)"), "EddyBrake"),
         (('"N m s/rad"  #', '"N m"  #'), "EddyBrake"),
         (('name: str = "b_e"', "name: str"), "Give every option a default"),
+        (("# mine.py", "raise SystemExit(0)"), "raises SystemExit"),
+        (("# mine.py", "import palpate, sys"), ""),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_line(change: tuple[str, str], problem: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     assert change[0] in TEXTS["python"]
     path.write_text(TEXTS["python"].replace(*change))
+    if not problem:
+        assert "eddy-brake" in load_parts(path).elements
+        return
     with pytest.raises(FileProblem) as refused:
         load_parts(path)
     assert problem in str(refused.value)
     assert "mine.py" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_what_runs_is_what_was_read_and_two_of_one_type_are_refused(tmp_path: Path) -> None:
+    """Byte code of an older file with the same size and time is not asked."""
+    path = tmp_path / "mine.py"
+    for value in ("1.0", "2.0"):
+        path.write_text(TEXTS["python"].replace("v_c: float = 1.0", f"v_c: float = {value}"))
+        os.utime(path, (1e9, 1e9))
+        assert load_parts(path).elements["eddy-brake"]().v_c == float(value)
+    path.write_text(TEXTS["python"] + TEXTS["python"].replace("class EddyBrake", "class Other"))
+    with pytest.raises(FileProblem, match="two parts have the type 'eddy-brake'"):
+        load_parts(path)
 
 
 def test_a_missing_file_and_an_unknown_name_are_refused_with_their_key(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ import hashlib
 import inspect
 import sys
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from palpate.elements import ELEMENTS, Element, check_element
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes
-from palpate.mechanisms import LINKAGES, MECHANISMS, Linkage, Mechanism
+from palpate.mechanisms import LINKAGES, MECHANISMS, Linkage, Mechanism, check_linkage
 
 GROUP = "palpate.parts"
 """The entry points under which a package announces a module of parts."""
@@ -32,7 +31,9 @@ class Parts:
     mechanisms: Mapping[str, type[Any]]
     linkages: Mapping[str, type[Any]]
     source: str = ""
-    """Where those come from that do not ship."""
+    """Where those come from that do not ship ..."""
+    sha256: str = ""
+    """... and the content of that file."""
 
     @property
     def types(self) -> Mapping[str, type[Any]]:
@@ -41,16 +42,22 @@ class Parts:
 
 
 SHIPPED = Parts(ELEMENTS, MECHANISMS, LINKAGES)
+CHECKS: tuple[tuple[type[Any], Callable[[Any], object]], ...] = (
+    (Element, check_element),
+    (Linkage, check_linkage),
+)
+"""What a part must pass as it is made without options."""
 
 
 def load_parts(name: str | Path) -> Parts:
     """What ships, and what a Python file (`mine.py`) or an installed entry point of the group `palpate.parts` adds.
 
-    The file is code and is run. Elements must pass `check_element` as they are made without options.
+    The file is code and is run. Elements must pass `check_element` and linkages `check_linkage`, as they are made
+    without options.
     """
     path = Path(name)
     if path.suffix == ".py":
-        return _of_file(path, hashlib.sha256(read_bytes(path)).hexdigest())
+        return _of_file(path, read_bytes(path))
     found = {point.name: point for point in entry_points(group=GROUP)}
     if str(name) not in found:
         raise UnknownName("file of parts (.py) or entry point of the group palpate.parts", str(name), found)
@@ -58,26 +65,29 @@ def load_parts(name: str | Path) -> Parts:
 
 
 @lru_cache(maxsize=16)
-def _of_file(path: Path, digest: str) -> Parts:
-    """One set of classes for one content, however often it is asked for."""
-    spec = spec_from_file_location(f"palpate_parts_{digest[:16]}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module, run = module_from_spec(spec), spec.loader.exec_module
-    sys.modules[module.__name__] = module  # dataclasses look their module up
+def _of_file(path: Path, content: bytes) -> Parts:
+    """One set of classes for one content, however often it is asked for; these very bytes are run."""
+    digest = hashlib.sha256(content).hexdigest()
+    module = ModuleType(f"palpate_parts_{digest[:16]}")
+    module.__file__ = str(path)
 
     def load() -> ModuleType:
-        run(module)
+        sys.modules[module.__name__] = module  # dataclasses look their module up
+        try:
+            exec(compile(content, str(path), "exec"), module.__dict__)
+        except BaseException:
+            del sys.modules[module.__name__]
+            raise
         return module
 
-    return _with(_loaded(path, load), path)
+    return replace(_with(_loaded(path, load), path), sha256=digest)
 
 
-def _loaded(source: str | Path, load: Any) -> ModuleType:
+def _loaded(source: str | Path, load: Callable[[], ModuleType]) -> ModuleType:
     """The module; what it raises is said with its line."""
     try:
         return load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         steps = [s for s in traceback.extract_tb(error.__traceback__) if s.filename == str(source)]
         line = error.lineno if isinstance(error, SyntaxError) else steps[-1].lineno if steps else None
         problem = f"this file of parts raises {type(error).__name__}: {' '.join(str(error).split())}"
@@ -86,8 +96,11 @@ def _loaded(source: str | Path, load: Any) -> ModuleType:
 
 def _with(module: ModuleType, source: str | Path) -> Parts:
     """What ships, and the module's own classes beside it."""
-    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
+    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__.partition(".")[0] != "palpate"]
     named = {c: t for c in own if isinstance(t := getattr(c, "type", None), str)}
+    twice = next((t for t in named.values() if list(named.values()).count(t) > 1), None)
+    if twice is not None:
+        raise FileProblem(source, f"two parts have the type {twice!r}", remedy="give one of them another")
     kinds: list[Mapping[str, type[Any]]] = []
     for base, shipped in ((Element, ELEMENTS), (Mechanism, MECHANISMS), (Linkage, LINKAGES)):
         mine = {t: c for c, t in named.items() if issubclass(c, base)}
@@ -98,12 +111,12 @@ def _with(module: ModuleType, source: str | Path) -> Parts:
     if not any(issubclass(c, Element | Mechanism | Linkage) for c in named):
         wanted = "a class that derives from palpate.Element, Mechanism or Linkage and has a `type`"
         raise FileProblem(source, "there is no part in this file", remedy=f"write {wanted}")
-    for c in (c for c in named if issubclass(c, Element)):
+    for c, check in ((c, check) for base, check in CHECKS for c in named if issubclass(c, base)):
         make: Any = c
         try:
-            check_element(make())
+            check(make())
         except PalpateError as error:
-            raise FileProblem(source, str(error), remedy="palpate.check_element tests it alone") from error
+            raise FileProblem(source, str(error), remedy=f"palpate.{check.__name__} tests it alone") from error
         except TypeError as error:
             raise FileProblem(source, f"{c.__name__}: {error}", remedy="give every option a default") from error
     return Parts(*kinds, source=str(source))

@@ -129,7 +129,7 @@ def verb(function: Callable[..., Done | None]) -> Callable[..., None]:
     def run(*, as_json: bool, quiet: bool, verbose: bool, **given: Any) -> None:
         title = Path(str(given.get("experiment", given.get("path", function.__name__)))).stem
         try:
-            with progress(quiet=quiet or as_json, verbose=verbose, title=title) as steps:
+            with progress(quiet=quiet or (as_json and not verbose), verbose=verbose, title=title) as steps:
                 done = function(steps, **given)
             if done is not None:
                 _finish(done, as_json=as_json, quiet=quiet)

@@ -177,7 +177,8 @@ class Table(_OverKnots):
 class SmoothTable(_OverKnots):
     """tau(q) as `Table`, but with a cubic spline through the values at the knots: no corners, so fewer knots do.
 
-    `periodic`: the last knot is the first one again, a turn later, and has no parameter of its own; else the spline is
+    `periodic`: the last knot is the first one again, a turn later, and has no parameter of its own; nor has the first,
+    whose value is what makes the work of a turn zero (else a knob would turn by itself). Otherwise the spline is
     natural and goes on straight beyond its ends (de Boor, A Practical Guide to Splines, IV).
     """
 
@@ -197,9 +198,9 @@ class SmoothTable(_OverKnots):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """One per knot, but for the last of a period."""
-        count = len(self.knots) - self.periodic
-        return tuple(Parameter(f"{self.letter}_{i}", self.unit("N m"), self.map) for i in range(count))
+        """One per knot, but for the first and the last of a period."""
+        numbers = range(1, len(self.knots) - 1) if self.periodic else range(len(self.knots))
+        return tuple(Parameter(f"{self.letter}_{i}", self.unit("N m"), self.map) for i in numbers)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The cardinal splines at this position: one at its own knot and zero at all others."""
@@ -208,7 +209,10 @@ class SmoothTable(_OverKnots):
             turn = (last - first) / (2 * math.pi)
             angle = (q - first) / turn - math.pi
             q = first + turn * (fn.atan2(fn.sin(angle), fn.cos(angle)) + math.pi)
-        return cardinal_splines(q, self.knots, self.periodic, fn)
+            first_spline, *splines = cardinal_splines(q, self.knots, True, fn)
+            first_mean, *means = _spline_means(self.knots)
+            return [s - mean / first_mean * first_spline for s, mean in zip(splines, means, strict=True)]
+        return cardinal_splines(q, self.knots, False, fn)
 
 
 @lru_cache(maxsize=64)
@@ -236,6 +240,15 @@ def _spline_pieces(
         [values[:-1], slope - h[:, None] * (2 * M[:-1] + M[1:]) / 6, M[:-1] / 2, np.diff(M, axis=0) / (6 * h[:, None])]
     )
     return tuple(tuple(map(tuple, pieces[:, :, j].T.tolist())) for j in range(values.shape[1]))
+
+
+def _spline_means(knots: tuple[float, ...]) -> list[float]:
+    """Of each periodic cardinal spline over a turn, times its length."""
+    widths = [b - a for a, b in pairwise(knots)]
+    return [
+        sum(h * (a + h * (b / 2 + h * (c / 3 + h * d / 4))) for h, (a, b, c, d) in zip(widths, pieces, strict=True))
+        for pieces in _spline_pieces(knots, True)
+    ]
 
 
 def cardinal_splines(x: Scalar, knots: tuple[float, ...], periodic: bool, fn: Functions) -> list[Scalar]:

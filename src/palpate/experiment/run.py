@@ -149,6 +149,9 @@ def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -
                 model = with_stops(model, *inputs.stops)
             elif inputs.static is not None:  # shut, it leans on a frame of which the model knows nothing
                 states = np.where(inputs.inside([inputs.static])[:, None], np.nan, states)
+            if inputs.stops is None:  # nor does it know what holds the object outside the segments
+                inside = inputs.inside([*fit.plan.segments, *(fit.plan.quasi_static or ()), *test])
+                states = np.where(inside[:, None], states, np.nan)
             return replay(model.of_object(), inputs.times_s, wrench, states, dt=REPLAY_STEP_S, most_s=REPLAYED_S)
         inside = inputs.inside(test)
         states = np.where(used[:, None], states, np.nan)

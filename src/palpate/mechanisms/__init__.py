@@ -8,6 +8,7 @@ from palpate.mechanisms.four_bar import FourBar as FourBar
 from palpate.mechanisms.free import Free as Free
 from palpate.mechanisms.hinge import Hinge as Hinge
 from palpate.mechanisms.linkage import Linkage as Linkage
+from palpate.mechanisms.linkage import check_linkage as check_linkage
 from palpate.mechanisms.mechanism import Joint as Joint
 from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row

@@ -12,7 +12,8 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import Functions, Scalar
+from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
+from palpate.physics.units import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Linkage(ABC):
 
     type: ClassVar[str]
     options: ClassVar[Mapping[str, str]]
-    """Units of the options that have one."""
+    """Units of the options that have one; "main": that of the coordinate that drives it."""
 
     @property
     def unit(self) -> str:
@@ -67,19 +68,43 @@ class Linkage(ABC):
 
     def with_lengths(self, lengths: Iterable[float]) -> Self:
         """The same with other lengths, m; refused where it cannot be assembled."""
-        return replace(self, lengths=tuple(lengths))
+        return replace(self, lengths=tuple(lengths)) if self.lengths else self
+
+    @classmethod
+    def options_along(cls, unit: str) -> Mapping[str, str]:
+        """Units of the options where the main coordinate is in this unit, "rad" or "m"."""
+        return {name: unit if of == "main" else of for name, of in cls.options.items()}
 
     def check_reach(self, position: FloatArray) -> None:
         """Refuse measured main positions that it cannot follow; NaN is not judged."""
         low, high = self.reach
         out = np.flatnonzero((position < low) | (position > high))
         if len(out):
+            unit = self.driven_by[0]
             raise DataProblem(
                 "linkage",
-                f"sample {out[0]}: at {math.degrees(position[out[0]]):.1f} deg the door is out of the linkage's reach, "
-                f"{degrees(low)} to {degrees(high)} deg ({len(out)} samples in all)",
-                remedy="check the links' lengths, and where the angle is zero",
+                f"sample {out[0]}: {shown(float(position[out[0]]), unit)} is out of the linkage's reach, "
+                f"{shown(low, unit, named=False)} to {shown(high, unit)} ({len(out)} samples in all)",
+                remedy="check its lengths, and where the position is zero",
             )
+
+
+def check_linkage(linkage: Linkage) -> None:
+    """Raise `PalpateError` with the reason if a linkage does not keep its promises: every driven force goes by them.
+
+    Its ratios must be the slopes of what it drives, on arrays and on floats alike.
+    """
+    low, high = linkage.range
+    low, high = max(low, -1e3), min(high, 1e3)
+    q, h = low + (high - low) * np.linspace(0.03, 0.97, 32), 1e-6 * (high - low)
+    here, before, after = (np.array(linkage.transmit(x, ARRAYS)) + 0 * q for x in (q, q - h, q + h))
+    for i, name in enumerate(("the ratio", "the ratio's slope")):
+        slope = (after[i] - before[i]) / (2 * h)
+        if np.median(np.abs(slope - here[i + 1])) > 1e-4 * max(float(np.abs(slope).max()), 1e-9):
+            wrong = f"{name} that transmit() returns is not the derivative of what stands before it"
+            raise PalpateError(f"linkage {linkage.type!r} ({type(linkage).__name__}): {wrong}")
+    if not np.allclose(linkage.transmit(float(q[3]), FLOATS), here[:, 3], rtol=1e-9, atol=1e-12):
+        raise PalpateError(f"linkage {linkage.type!r} ({type(linkage).__name__}): arrays and floats differ")
 
 
 def check_range(linkage: Linkage, parts: str) -> None:

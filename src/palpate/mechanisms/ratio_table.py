@@ -28,7 +28,12 @@ class RatioTable(Linkage):
     drives: Unit = "rad"
     coordinate: str = "driven"
     type: ClassVar[str] = "ratio-table"
-    options: ClassVar[Mapping[str, str]] = {}
+    options: ClassVar[Mapping[str, str]] = {"at": "main"}
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Half an interval beyond its ends, where its ratio stays: farther out nobody measured it."""
+        return self.at[0] - 0.5 * (self.at[1] - self.at[0]), self.at[-1] + 0.5 * (self.at[-1] - self.at[-2])
 
     def __post_init__(self) -> None:
         """Refuse positions that do not increase."""

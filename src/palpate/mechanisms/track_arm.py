@@ -50,7 +50,7 @@ class TrackArm(Linkage):
 
     @property
     def reach(self) -> tuple[float, float]:
-        """Door angles, rad, at which the arm is not across the track, around the middle of `range`."""
+        """Door angles, rad, at which the arm is not across the track, on the side of `range`."""
         L1, L2, L3 = self.lengths
         # the pinion may be so far on either side: sin theta between these
         most, least = (L3 + _DEAD * L2) / L1, (L3 - _DEAD * L2) / L1
@@ -62,6 +62,8 @@ class TrackArm(Linkage):
             return low - self.offset, math.pi - low - self.offset
         if math.isinf(low):
             return -math.pi - high - self.offset, high - self.offset
+        if sum(self.range) / 2 + self.offset > math.pi / 2:  # the other half of the turn
+            low, high = math.pi - high, math.pi - low
         return low - self.offset, high - self.offset
 
     @property

@@ -11,11 +11,12 @@ from typing import ClassVar, Literal, get_args
 
 from palpate.errors import PalpateError, UnknownName
 from palpate.mechanisms.linkage import Linkage, numbers, ordered_range
-from palpate.physics.functions import Functions, Scalar
+from palpate.physics.functions import FLOATS, Functions, Scalar
 
 Motion = Literal["turn", "slide"]
-_SHORTEST_M = 1e-3
-"""Nearer than this the points are one, and nothing says which way the force acts."""
+_SHORTEST_M, _NEAREST_M, _TRIED = 1e-3, 5e-3, 200
+"""Nearer than the first the points are one; nearer than the second they must not come in `range`, where so many
+positions are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,12 @@ class TwoPoints(Linkage):
     """
 
     body: tuple[float, float] = (0.3, 0.05)
-    ground: tuple[float, float] = (0.0, 0.3)
+    ground: tuple[float, float] = (-0.05, 0.45)
     by: Motion = "turn"
     range: tuple[float, float] = (0.0, math.pi / 2)
     coordinate: str = "strut"
     type: ClassVar[str] = "two-points"
-    options: ClassVar[Mapping[str, str]] = {"body": "m", "ground": "m"}
+    options: ClassVar[Mapping[str, str]] = {"body": "m", "ground": "m", "range": "main"}
 
     def __post_init__(self) -> None:
         """Refuse points that meet."""
@@ -46,6 +47,11 @@ class TwoPoints(Linkage):
             raise UnknownName("by", str(self.by), get_args(Motion), where="linkage")
         if self.by == "turn" and min(math.hypot(*self.body), math.hypot(*self.ground)) < _SHORTEST_M:
             raise PalpateError("linkage: a point on the axis of the hinge drives nothing")
+        low, high = self.range
+        shortest = min(self.transmit(low + (high - low) * i / _TRIED, FLOATS)[0] for i in range(_TRIED + 1))
+        if shortest < _NEAREST_M:
+            wrong = f"the two points come within {1e3 * shortest:.1f} mm of each other in `range`"
+            raise PalpateError(f"linkage: {wrong}, where nothing says which way the force acts")
 
     @property
     def unit(self) -> str:
@@ -76,7 +82,9 @@ class TwoPoints(Linkage):
             c, s = fn.cos(position), fn.sin(position)
             bx, by = c * x - s * y, s * x + c * y
             dx, dy, first, second = bx - u, by - v, (-by, bx), (-bx, -by)
-        length = fn.sqrt(fn.maximum(dx * dx + dy * dy, _SHORTEST_M * _SHORTEST_M))
-        nu = (dx * first[0] + dy * first[1]) / length
+        square = dx * dx + dy * dy
+        apart = fn.step(square - _SHORTEST_M * _SHORTEST_M)  # what stays as it is has no ratio
+        length = fn.sqrt(fn.maximum(square, _SHORTEST_M * _SHORTEST_M))
+        nu = apart * (dx * first[0] + dy * first[1]) / length
         along = first[0] * first[0] + first[1] * first[1] + dx * second[0] + dy * second[1]
-        return length, nu, (along - nu * nu) / length
+        return length, nu, apart * (along - nu * nu) / length

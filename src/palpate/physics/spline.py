@@ -58,7 +58,6 @@ class Spline:
             weights = (-1 / h, 1 / h, h / 6 * (1 - 3 * a * a), h / 6 * (3 * b * b - 1))
         else:
             weights = (a, b, h * h / 6 * (a * a - 1) * a, h * h / 6 * (b * b - 1) * b)
-<<<<<<< HEAD
         result = np.empty((len(self.values), len(at)))
         part = np.empty_like(result)  # for all, as fresh memory is slow
         for i, weight in enumerate(weights):
@@ -71,12 +70,6 @@ class Spline:
                 into *= weight
             if i:
                 result += part
-=======
-        result, part = np.zeros((len(self.values), len(at))), np.empty((len(self.values), len(at)))
-        for i, weight in enumerate(weights):
-            x, where = (self.values, self.curvature)[i // 2], (at_left, at_right)[i % 2]
-            result += np.multiply(weight, x[:, where] if isinstance(where, slice) else x.take(where, axis=1), out=part)
->>>>>>> fb1eb68 (Times of an hour are put on the other clock where they are looked at, segments found by bisection, a spline's matrix factored once)
         return result.T
 
 

@@ -100,7 +100,7 @@ def _part(name: str, kind: type[Any], parts: Parts, required: Sequence[str] = ("
 
 
 def _option(name: str, hint: Any, kind: type[Any], parts: Parts, required: Sequence[str]) -> Schema:
-    unit = kind.options.get(name)
+    unit = {"main": "rad or m"}.get(given := kind.options.get(name), given)
     said: Schema = {} if unit is None else {"description": unit}
     if name == "linkage":
         linkages = [_part(t, c, parts, required) for t, c in parts.linkages.items()]

@@ -265,7 +265,11 @@ CONDITIONS: Mapping[str, Condition] = {
     "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
     "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),
     "wheel": Condition("objects that roll", None, lambda m: m.mechanism.wheel is not None),
-    "linkage": Condition("objects with a linkage", None, lambda m: m.mechanism.linkage is not None),
+    "linkage": Condition(
+        "objects with a linkage of measured lengths",
+        None,
+        lambda m: m.mechanism.linkage is not None and bool(m.mechanism.linkage.lengths),
+    ),
     "mass": Condition(
         "models with a mass among their parameters", None, lambda m: "kg" in [p.unit for p in m.parameters.values()]
     ),
@@ -625,7 +629,7 @@ def object_model(experiment: Experiment[Any]) -> Model:
             raise experiment.problem(f"without.{i}", str(UnknownName("element", name, elements)))
         del elements[name]
     given = {**base.to_dict()["mechanism"], "gravity": config.gravity}
-    mechanism = _merged(given, _si(experiment, "mechanism", config.mechanism, given))
+    mechanism = _merged(given, _si(experiment, "mechanism", config.mechanism, given, base.mechanism.coordinates))
     places: dict[str, str] = {}
     model = _built(experiment, "mechanism", base.name, mechanism, [])
     for i, options in enumerate(config.elements):
@@ -675,6 +679,8 @@ def option_units(
     name -> "rad" or "m".
     """
     kind = parts.types.get(str(part.get("type")))
+    if kind in parts.linkages.values() and coordinates is not None:
+        return dict(kind.options_along(next(iter(coordinates.values()))))
     if kind is None or kind not in parts.elements.values() or coordinates is None:
         return {} if kind is None else dict(kind.options)
     element = kind()
@@ -717,7 +723,7 @@ def _si(
         place = f"{key}.{name}"
         if isinstance(given, dict):
             inner = typed.get(name)
-            return _si(experiment, place, cast("Options", given), cast("Options", inner or given))
+            return _si(experiment, place, cast("Options", given), cast("Options", inner or given), coordinates)
         if isinstance(given, list):
             return [value(name, entry) for entry in cast("list[Any]", given)]
         number = isinstance(given, int | float) and not isinstance(given, bool)

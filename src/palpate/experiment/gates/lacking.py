@@ -221,7 +221,7 @@ WORDS: Mapping[str, Words] = {
     "friction-speed": _friction_speed,
     "drag": _plain(
         "is a resistance that grows with the square of the speed",
-        "add {type: zone-damper, name: b_q, acts_on: @, over: @, flow: turbulent} to elements",
+        "add {type: drag, name: b_d, acts_on: @} to elements",
     ),
     "damping-direction": _direction,
     "memory": lambda case, x: (

@@ -152,7 +152,8 @@ def _links_std(experiment: Experiment[Any], model: Model) -> float:
     uncertain = experiment.config.uncertain
     stated = uncertain is not None and uncertain.links is not None
     published = isinstance(experiment.config.filtering, PublishedPart)
-    return 0.0 if model.mechanism.linkage is None or stated or published else LINKS_STD_M
+    linkage = model.mechanism.linkage
+    return 0.0 if linkage is None or not linkage.lengths or stated or published else LINKS_STD_M
 
 
 # --- markers and load cells -----------------------------------------------------------------------------------------

@@ -275,8 +275,9 @@ def read_references(experiment: Experiment[Any]) -> dict[str, dict[str, float]]:
 
 def provenance(experiment: Experiment[Any], segments: Mapping[str, Sequence[Segment]]) -> dict[str, Any]:
     """Where a result comes from: versions, files with checksums, segments, filtering."""
-    files = [part.file for part in recordings_of(experiment).values()]
-    return {
+    files, parts = [part.file for part in recordings_of(experiment).values()], experiment.parts
+    own = {"parts": {"file": experiment.config.parts, "sha256": parts.sha256 or None}} if parts.source else {}
+    return own | {
         "palpate": version("palpate"),
         "python": platform.python_version(),
         "numpy": np.__version__,

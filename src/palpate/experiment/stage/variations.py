@@ -268,7 +268,7 @@ def taken_as_exact(fit: Fit) -> list[str]:
         keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
     if x.poses is not None:
         keys += ["sensor_position", "sensor_rotation", "tilt"]
-    links = None if x.links_std_m > 0 else mechanism.linkage
+    links = None if x.links_std_m > 0 or mechanism.linkage is None else mechanism.linkage.lengths or None
     one = {"closed": x.main, "links": links, "wheel_radius": mechanism.wheel, "mass": x.belief.mass}
     keys += [key for key, what in one.items() if what is not None]
     return [key for key in keys if key not in fit.sources and key not in fit.untried]
