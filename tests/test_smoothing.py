@@ -383,3 +383,23 @@ def test_elimination_in_a_band_is_that_of_the_whole_matrix(n: int) -> None:
     half = factor.forward(right.T.copy())
     np.testing.assert_allclose(half @ half.T, right.T @ np.linalg.solve(matrix, right), rtol=1e-12)
     np.testing.assert_allclose(factor.backward(half).T, np.linalg.solve(matrix, right), rtol=1e-10, atol=1e-14)
+
+
+def test_an_imu_drawn_with_other_axes_is_named_and_moves_no_number(tmp_path: Path) -> None:
+    """It is no failure of an object that markers show, and it must not silence itself."""
+    path, truth = barrows.write(tmp_path, 2, imu=True)
+    text, turned = path.read_text(), (TURN @ np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])).tolist()
+    path.write_text(f"{text}\nimu_pose: {{rotation: {turned}, translation: [0.03, -0.02, 0.01]}}\n")
+    result = run_experiment(read_experiment(path))
+    assert result.passed
+    said = [f["evidence"] for f in result.data["findings"] if f["place"] == "imu_pose"]
+    assert len(said) >= 1
+    assert "no number follows imu_pose" in said[0]
+    assert (
+        sum(
+            abs(result.data["parameters"][n]["value"] - v) < 1.5 * half(result, n)
+            for n, v in truth.items()
+            if n in result.data["parameters"] and result.data["parameters"][n]["ci95"]
+        )
+        >= 11
+    )

@@ -84,7 +84,7 @@ def judge(case: Case) -> tuple[Finding, ...]:
     findings = [*case.prepared.findings, *(f for gate, kind in GATES if kind in kinds for f in gate(case))]
     explained = _followers(findings)
     failures = _followers(f for f in findings if f.fatal)  # a warning never takes a failure away
-    if any(f.fatal for f in case.prepared.findings):
+    if any(f.fatal and f.cause != "placement" for f in case.prepared.findings):
         failures.add("placement")  # whatever is wrong with an instrument makes the IMU look misplaced
     kept = dict.fromkeys(f for f in findings if f.cause not in (failures if f.fatal else failures | explained))
     said = {(f.cause, f.evidence) for f in kept if f.fatal}

@@ -259,7 +259,7 @@ def _beside_drawing(finding: Finding) -> Finding:
     if finding.cause != "placement":
         return finding
     evidence = f"the IMU: {finding.evidence}; where its motion shows it was taken, no number follows imu_pose"
-    return replace(finding, evidence=evidence, place="imu_pose")
+    return replace(finding, evidence=evidence, place="imu_pose", severity=Severity.WARNING)
 
 
 def _on_joint(
