@@ -14,6 +14,7 @@ from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
 from palpate.motion.offset import estimate_offset
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, nearest_rotation, transform, transport_acceleration
+from palpate.physics.spline import spline
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 
 Array = NDArray[np.float64]
@@ -94,6 +95,24 @@ def test_a_long_recording_may_rest_most_of_the_time(begin_s: float) -> None:
     x, y = (z + 0.02 * rng.normal(size=z.shape) for z in (x, y @ rng.normal(size=(3, 4))[:, :3]))
     found = estimate_offset(tp, x, tr, y)
     assert found.value_s == pytest.approx(offset, abs=1e-3)
+
+
+@pytest.mark.parametrize("odd", ["lively later", "one knock", "lively and knocked"])
+def test_predictors_may_go_on_long_after_the_responses_and_be_livelier_then(odd: str) -> None:
+    rng, offset = np.random.default_rng(4), 0.337
+    tp, tr = np.arange(0, 2400, 0.02), np.arange(0, 1000, 0.02)
+    size = [np.where((t > 1300) & ("lively" in odd), 2.0, 1.0)[:, None] for t in (tp, tr - offset)]
+    x, y = (w * noisy_motion(t) for w, t in zip(size, (tp, tr - offset), strict=True))
+    if "knock" in odd:
+        x[-1500] += 500
+    found = estimate_offset(tp, x, tr, y + 0.02 * rng.normal(size=y.shape))
+    assert found.value_s == pytest.approx(offset, abs=1e-4)
+
+
+def noisy_motion(t: Array) -> Array:
+    """Of many frequencies, so that no other lag serves."""
+    grid = np.arange(-5, 2500, 0.1)
+    return spline(grid, np.random.default_rng(6).normal(size=(len(grid), 3)))(t)
 
 
 def test_drift_of_a_short_recording_is_unknown() -> None:

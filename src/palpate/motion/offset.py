@@ -22,6 +22,8 @@ _SAME_TIME = 1e-6
 """Of a step: times that differ by less are one."""
 _COARSE_HZ, _CORRELATED = 100.0, 1 << 16
 """Of the correlation, and so many of its samples at most."""
+_ENOUGH, _USUAL = 0.5, 0.99
+"""Share of the responses that these explain, else others are tried; and of values that count in full for liveliness."""
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 """Lags looked at closely: at most; beyond the fewest only where they correlate this much as well as the best."""
 _PROMINENT, _AROUND_S = 0.01, 4.0
@@ -85,7 +87,7 @@ def estimate_offset(
     predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity,
     so it serves a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is
     searched, then the profile of the least-squares misfit is refined below a sample. A line of the offset over time,
-    fitted around it, gives the drift; the scatter of its gradient between pieces gives both standard deviations.
+    fitted around it, gives the drift; the jackknife over pieces of time gives both standard deviations.
     Predictors must contain what errors of their own instruments add to the responses: a gyroscope's zero, for
     instance, adds multiples of the angular rate, which look like a lag of some 10 us. Rows with NaN are left out, with
     the filter's reach around them. Signals are compared below `bandwidth_hz`; `alike` says that all responses have
@@ -211,42 +213,64 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
     """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first.
 
     Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid. Of long
-    recordings those minutes of the predictors are compared in which most happens.
+    recordings some minutes of the predictors are compared, and others as long as these explain little: before the lag
+    is known, nothing says whether the responses were recorded at that time.
     """
     (tp, P), (tr, Q) = predictors, responses
     grids = [np.arange(t[0], t[-1], 1 / _COARSE_HZ) for t in (tp, tr)]
     n, m = map(len, grids)
     least = min(n, m) // 2  # half of the shorter recording must overlap
-    before = _liveliest(tp, P) if n > _CORRELATED else 0
-    p, q = _coarse(grids[0][before:][:_CORRELATED], tp, P, False), _coarse(grids[1], tr, Q, alike)
-    # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time; seven
-    # digits tell where it peaks
-    size = quick_size(len(p) + m)
-    score, others = np.zeros(size), [np.fft.rfft(channel.astype(np.float32), size) for channel in q.T]
-    for channel in np.linalg.qr(p)[0].T:
-        one = np.conj(np.fft.rfft(channel.astype(np.float32), size))
-        for other in others:
-            score += np.fft.irfft(one * other, size) ** 2
-    lags = np.arange(-(n - least), m - least + 1)
-    shifts = lags + before
-    score = np.where(np.abs(shifts - (m - len(p)) / 2) < (m + len(p)) / 2, score[shifts % size], 0.0)
-    score = np.concatenate([[0.0], score, [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
-    at = peaks(score, _PROMINENT * float(score.max()), int(_AROUND_S * _COARSE_HZ / 2), _MOST_CANDIDATES)
-    at = at if len(at) else np.array([1 + int(score[1:-1].argmax())])
-    at = at[np.argsort(score[at])[::-1]]
-    worth = score[at] > _WORTH_A_LOOK * score[at[0]]
-    at = at[(np.arange(len(at)) < _FEWEST_CANDIDATES) | worth]
-    return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[at - 1]]
+    lags, found = np.arange(-(n - least), m - least + 1), list[float]()
+    q, size = _coarse(grids[1], tr, Q, alike), quick_size(min(n, _CORRELATED) + m)
+    others = [np.fft.rfft(channel.astype(np.float32), size) for channel in q.T]
+    for before in _windows(tp, P, n) if n > _CORRELATED else [0]:
+        p = _coarse(grids[0][before:][:_CORRELATED], tp, P, False)
+        # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time;
+        # seven digits tell where it peaks
+        score = np.zeros(size)
+        for channel in np.linalg.qr(p)[0].T:
+            one = np.conj(np.fft.rfft(channel.astype(np.float32), size))
+            for other in others:
+                score += np.fft.irfft(one * other, size) ** 2
+        shifts = lags + before
+        score = np.where(np.abs(shifts - (m - len(p)) / 2) < (m + len(p)) / 2, score[shifts % size], 0.0)
+        score = np.concatenate([[0.0], score, [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
+        at = peaks(score, _PROMINENT * float(score.max()), int(_AROUND_S * _COARSE_HZ / 2), _MOST_CANDIDATES)
+        at = at if len(at) else np.array([1 + int(score[1:-1].argmax())])
+        at = at[np.argsort(score[at])[::-1]]
+        worth = score[at] > _WORTH_A_LOOK * score[at[0]]
+        kept = at[(np.arange(len(at)) < _FEWEST_CANDIDATES) | worth]
+        found = [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[kept - 1]] + found
+        first = int(shifts[at[0] - 1])
+        met = q[max(first, 0) : max(first + len(p), 0)]
+        met = met[p.any(axis=1)[max(-first, 0) :][: len(met)]]  # between stretches of predictors none are compared
+        if score[at[0]] > _ENOUGH * ((met - met.mean(axis=0)) ** 2).sum():
+            break
+    return found
 
 
-def _liveliest(times_s: FloatArray, x: FloatArray) -> int:
-    """The sample of the coarse grid at which those begin, as many as are correlated, in which x varies most."""
-    away = np.where(np.isfinite(x), (x - np.nanmean(x, axis=0)) / np.maximum(np.nanstd(x, axis=0), 1e-300), 0.0)
+def _windows(times_s: FloatArray, x: FloatArray, n: int) -> list[int]:
+    """Samples of the coarse grid, of n, at which to begin: where x varies most, then all over it, the liveliest first.
+
+    Values count by the clipped distance from their median: else one knock would be all that happens.
+    """
+    known = np.asarray(np.isfinite(x).all(axis=1))
+    some = x[known][:: max(1, int(known.sum()) // _ROWS)]
+    middle = np.median(some, axis=0)
+    away = np.abs(x - middle)
+    away /= np.maximum(np.quantile(np.abs(some - middle), _USUAL, axis=0), 1e-300)
+    away = np.where(known[:, None], np.minimum(away, 1.0), 0.0)
     total = np.append(0.0, np.cumsum(np.einsum("ij,ij->i", away, away)))
-    length = _CORRELATED / _COARSE_HZ
-    begins = times_s[times_s <= times_s[-1] - length]
-    within = total[np.searchsorted(times_s, begins + length)] - total[: len(begins)]
-    return int((begins[within.argmax()] - times_s[0]) * _COARSE_HZ)
+
+    def within(begins: FloatArray) -> FloatArray:
+        ends = np.searchsorted(times_s, begins + _CORRELATED / _COARSE_HZ)
+        return total[ends] - total[np.searchsorted(times_s, begins)]
+
+    begins = times_s[times_s <= times_s[-1] - _CORRELATED / _COARSE_HZ]
+    liveliest = begins[within(begins).argmax()]
+    spread = times_s[0] + np.linspace(0, n - _CORRELATED, -(-n // _CORRELATED)) / _COARSE_HZ
+    order = [liveliest, *spread[np.argsort(-within(spread))]]
+    return [int((begin - times_s[0]) * _COARSE_HZ) for begin in order]
 
 
 def _coarse(grid: FloatArray, times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
