@@ -8,20 +8,23 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
+from palpate.motion.clock import ClockMap
 from palpate.motion.extrinsics import (
     Placement,
     check_placement,
     fit_rotation,
-    gyroscope_rotation,
+    hardly_turns,
     imu_on_load_cell,
     imu_on_poses,
+    imu_on_sliding_poses,
 )
 from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
-from palpate.physics.motion import Motion, exp_rotation
+from palpate.physics.motion import Motion, Poses, exp_rotation
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from tests.capture_twin import capture, hinge_hand
 
 Array = NDArray[np.float64]
+TURNED = exp_rotation(np.array([0.4, -0.3, 1.1]))
 
 
 def turned(found: Array, true: Array) -> Array:
@@ -92,15 +95,42 @@ def test_noise_is_no_motion_apart_and_another_body_is(gentle: bool) -> None:
         assert imu_on_poses(twin.poses, times, a, w, twin.clock).explained < 0.97
 
 
-def test_the_gyroscope_alone_gives_the_rotation() -> None:
-    twin = capture(5, 40.0)
-    found = gyroscope_rotation(twin.poses, twin.imu_s, twin.rate, twin.clock)
-    error = turned(found.R_ab, twin.R_frame_imu)
-    assert np.degrees(np.abs(error)).max() < 0.5
-    assert check_placement(found, twin.R_frame_imu) == ()
-    stranger = capture(6, 40.0)
+def test_a_gyroscope_of_another_body_is_refused() -> None:
+    twin, stranger = capture(5, 40.0), capture(6, 40.0)
+    times, a, w = twin.imu
     with pytest.raises(DataProblem, match="explains only"):
-        gyroscope_rotation(twin.poses, twin.imu_s, stranger.rate[: len(twin.imu_s)], twin.clock)
+        imu_on_poses(twin.poses, times, a, stranger.rate[: len(w)], twin.clock)
+
+
+def noisy_poses(t: Array, turns: Array, position: Array) -> Poses:
+    rng = np.random.default_rng(0)
+    R = exp_rotation(turns) @ exp_rotation(5e-3 * rng.normal(size=(len(t), 3)))  # a small body of markers
+    return Poses(t, R, position + 1e-4 * rng.normal(size=position.shape))
+
+
+def test_a_door_that_mostly_rests_turns_and_a_drawer_of_swapped_markers_does_not() -> None:
+    t = np.arange(0, 900, 0.02)
+    swing = 1.4 * np.exp(-(((t - 30) / 10) ** 4))
+    still = np.zeros((len(t), 3))
+    assert not hardly_turns(noisy_poses(t, swing[:, None] * [0, 0, 1], still))
+    drawer = noisy_poses(t, still, still)
+    assert hardly_turns(drawer)
+    swapped = np.arange(len(t)) % 100 < 5
+    assert hardly_turns(Poses(t, np.where(swapped[:, None, None], drawer.rotation @ TURNED, drawer.rotation), still))
+
+
+def test_a_cart_that_leans_as_it_gathers_speed_tells_how_its_imu_is_turned() -> None:
+    t = np.arange(0, 60, 0.01)
+    w, sway = 2 * np.pi * 0.5, 0.2 * np.sin(2 * np.pi * 0.5 * t)
+    position = np.column_stack([sway, 0 * t, 0 * t])
+    poses = noisy_poses(t, np.column_stack([-0.1 * sway, 0 * t, 0 * t]), position)  # by 0.02 rad
+    leaning = exp_rotation(np.column_stack([-0.1 * sway, 0 * t, 0 * t]))
+    felt = np.column_stack([-(w**2) * sway, 0 * t, np.full(len(t), 9.80665)])
+    f = np.einsum("ij,nkj,nk->ni", TURNED.T, leaning, felt)
+    clock = ClockMap(0.0, 1e-6, 0.0, 0.0, 30.0, True)
+    found = imu_on_sliding_poses(poses, t, f + 0.02 * np.random.default_rng(1).normal(size=f.shape), 0 * f, clock)
+    assert np.degrees(np.abs(turned(found.R_ab, TURNED))).max() < 0.2
+    assert found.explained > 0.99
 
 
 def vectors(seed: int, n: int = 4000) -> tuple[Array, Array, Array]:

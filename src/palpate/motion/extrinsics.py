@@ -48,6 +48,8 @@ _DIFFERENT_STDS = 3.0
 """Standard deviations from which a difference is one."""
 _HARDLY_TURNS = 0.03
 """rad: an object that turns by less slides."""
+_PIECE_S, _NEARLY_ALL = 0.5, 0.999
+"""Pieces of time in which turns are seen, and the share of them that counts for the largest."""
 _ONE_AXIS, _UPRIGHT = 1e-3, float(np.radians(10.0))
 """Share of the turning that is about other axes than a hinge's, at most; how far off the vertical it may be."""
 BIAS_STD = 0.05
@@ -188,14 +190,8 @@ def fit_rotation(times_s: FloatArray, a: FloatArray, b: FloatArray) -> Placement
     return Placement(R, np.zeros(3), full, _weak("turn about", covariance, UNKNOWN_TURN), explained)
 
 
-def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, clock: ClockMap) -> Placement:
-    """R_frame_imu from the angular velocity of poses and a gyroscope (n, 3), rad/s, on its own clock; no lever arm."""
-    at, omega, half_s = offset.angular_velocity(poses)
-    return _turn_of(at, omega, resample(times_s, offset.window_mean(times_s, angular_rate, half_s), at, clock=clock))
-
-
 def _turn_of(at: FloatArray, omega: FloatArray, gyroscope: FloatArray) -> Placement:
-    """The same by mean angular velocities (n, 3), rad/s, of the poses and the gyroscope at the same times."""
+    """R_frame_imu by mean angular velocities (n, 3), rad/s, of poses and gyroscope at the same times; no lever arm."""
     if np.isfinite(gyroscope).all(axis=1).sum() < 10:
         raise DataProblem("rotation of the IMU", "the gyroscope recorded too little")
     speed = np.linalg.norm(omega, axis=1) - np.linalg.norm(gyroscope, axis=1)  # the same in every frame
@@ -283,12 +279,18 @@ def imu_on_poses(
 
 
 def hardly_turns(poses: Poses) -> bool:
-    """Whether an object that poses show only slides, so that a gyroscope on it tells nothing."""
-    R = poses.rotation[poses.seen]
+    """Whether an object that poses show only slides, so that a gyroscope on it tells nothing.
+
+    A door may rest shut for nearly all of a recording, so the share of time in which it turns says nothing; medians of
+    short pieces keep noise and frames of swapped markers out of the largest turn.
+    """
+    R = poses.rotation[poses.seen].reshape(-1, 9)
     if len(R) == 0:
         return False
-    cosine = (np.einsum("nij,ij->n", R, R[len(R) // 2]) - 1) / 2  # of the angle between them
-    return float(np.quantile(cosine, 0.05)) > np.cos(_HARDLY_TURNS)
+    frames = min(len(R), max(1, round(_PIECE_S / float(np.median(np.diff(poses.times_s))))))
+    pieces = np.median(R[: len(R) // frames * frames].reshape(-1, frames, 9), axis=1)
+    turn = np.linalg.norm(pieces - np.median(pieces, axis=0), axis=1) / np.sqrt(2)  # of a small angle
+    return float(np.quantile(turn, _NEARLY_ALL)) < _HARDLY_TURNS
 
 
 def imu_on_sliding_poses(
@@ -310,9 +312,8 @@ def imu_on_sliding_poses(
     if use.sum() < 50:
         raise DataProblem("rotation of the IMU", "both recorded too little between the gaps")
     grid, f, turned = grid[use], f[use], R[use].reshape(-1, 3, 3)
-    a = np.einsum("nji,nj->ni", turned, p2[use])
-    up = STANDARD_GRAVITY * turned.mean(axis=0)[2]
-    away, heavy = np.sqrt(len(f)) * f.mean(axis=0), np.sqrt(len(f)) * (a.mean(axis=0) + up)
+    a = np.einsum("nji,nj->ni", turned, p2[use] + [0.0, 0.0, STANDARD_GRAVITY])  # 0.03 rad turn g by 0.3 m/s2
+    away, heavy = np.sqrt(len(f)) * f.mean(axis=0), np.sqrt(len(f)) * a.mean(axis=0)
     pairs = (np.vstack([a - a.mean(axis=0), heavy]), np.vstack([f - f.mean(axis=0), away]))
     Q = _kabsch(*pairs, "rotation of the IMU", "check the signs and the order of the axes of both instruments")
     felt = f @ Q.T
