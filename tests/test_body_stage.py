@@ -113,6 +113,9 @@ def test_stretches_of_long_segments_lead_to_the_same_clock(
     found, middle = clock_by_balance(blind, chosen), np.array(20.0)
     assert found.clock.offset_at(middle) == pytest.approx(whole.clock.offset_at(middle), abs=whole.std_s)
     assert found.std_s == pytest.approx(whole.std_s, rel=0.2)
+    # what is shown is of all segments too: as much is explained, of as much
+    assert found.explained == pytest.approx(whole.explained, abs=1e-6)
+    assert np.abs(found.misfit - np.interp(found.lags_s, whole.lags_s, whole.misfit)).max() < 0.05
 
 
 def test_a_clock_that_is_hardly_off_changes_wrenches_by_their_slope(door_prepared: Prepared) -> None:

@@ -23,8 +23,8 @@ from palpate.physics.spline import Spline, spline
 WHAT = "clock of the load cell"
 STEP_S, COARSE_S = 0.01, 0.04
 """Steps of the search and of the first one over all offsets that are possible at all."""
-NEAR_S, AGAIN_S = 0.3, 0.05
-"""How far the second goes, and how far with shapes that an offset found before has shown."""
+NEAR_S = 0.3
+"""How far the second goes."""
 ENOUGH_S, STRETCH_S = 120.0, 15.0
 """Stretches of long segments that find the valley, whose ground all of them then tell."""
 CANDIDATES = 8
@@ -45,8 +45,7 @@ def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
         near = near.with_model(fit_shapes(fit_balance(on_clock, moved), some, profiles=False).model)
     elif some == segments:
         return first
-    again = _profiled(near, moved, segments, wrench, AGAIN_S)
-    return replace(again, runner_up=first.runner_up, lags_s=first.lags_s, misfit=first.misfit)
+    return _profiled(near, moved, segments, wrench)  # as far as before: the valley that is shown is the one stated
 
 
 def stretches(segments: Sequence[Segment]) -> Sequence[Segment]:
@@ -68,10 +67,10 @@ def _first(
     """By some stretches of the segments; by all where these do not tell it."""
     if some != segments:
         try:
-            return _profiled(inputs, moved, some, wrench, NEAR_S, ends=(segments[0][0], segments[-1][1]))
+            return _profiled(inputs, moved, some, wrench, ends=(segments[0][0], segments[-1][1]))
         except DataProblem:
             pass
-    return _profiled(inputs, moved, segments, wrench, NEAR_S)
+    return _profiled(inputs, moved, segments, wrench)
 
 
 def _profiled(
@@ -79,13 +78,12 @@ def _profiled(
     moved: Moved,
     segments: Sequence[Segment],
     wrench: _Wrench,
-    reach_s: float,
     ends: Segment | None = None,
 ) -> Offset:
     """ends: of all that the load cells must have seen, where that is more than the segments."""
     search = _search(inputs, moved, segments, wrench)
     residuals = search.residuals
-    middle, count = (segments[0][0] + segments[-1][1]) / 2, round(reach_s / STEP_S)
+    middle, count = (segments[0][0] + segments[-1][1]) / 2, round(NEAR_S / STEP_S)
     start = inputs.clock or search.guess(ends)
     drift = start.drift_ppm
 
