@@ -243,7 +243,8 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
         found = [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[kept - 1]] + found
         first = int(shifts[at[0] - 1])
         met = q[max(first, 0) : max(first + len(p), 0)]
-        met = met[p.any(axis=1)[max(-first, 0) :][: len(met)]]  # between stretches of predictors none are compared
+        known = np.asarray((p != 0).any(axis=1))[max(-first, 0) :]  # between stretches of predictors none are compared
+        met = met[known[: len(met)]]
         if score[at[0]] > _ENOUGH * ((met - met.mean(axis=0)) ** 2).sum():
             break
     return found
