@@ -126,7 +126,7 @@ def test_a_cart_that_leans_as_it_gathers_speed_tells_how_its_imu_is_turned() -> 
     poses = noisy_poses(t, np.column_stack([-0.1 * sway, 0 * t, 0 * t]), position)  # by 0.02 rad
     leaning = exp_rotation(np.column_stack([-0.1 * sway, 0 * t, 0 * t]))
     felt = np.column_stack([-(w**2) * sway, 0 * t, np.full(len(t), 9.80665)])
-    f = np.einsum("nkj,nk->nj", leaning, felt) @ TURNED
+    f = np.asarray(np.einsum("nkj,nk->nj", leaning, felt) @ TURNED, dtype=float)
     clock = ClockMap(0.0, 1e-6, 0.0, 0.0, 30.0, True)
     found = imu_on_sliding_poses(poses, t, f + 0.02 * np.random.default_rng(1).normal(size=f.shape), 0 * f, clock)
     assert np.degrees(np.abs(turned(found.R_ab, TURNED))).max() < 0.2

@@ -97,7 +97,7 @@ def test_a_long_recording_may_rest_most_of_the_time(begin_s: float) -> None:
     assert found.value_s == pytest.approx(offset, abs=1e-3)
 
 
-@pytest.mark.parametrize("odd", ["lively later", "one knock", "lively and knocked"])
+@pytest.mark.parametrize("odd", ["lively later", "one knock", "lively and knocked", "lively, lost"])
 def test_predictors_may_go_on_long_after_the_responses_and_be_livelier_then(odd: str) -> None:
     rng, offset = np.random.default_rng(4), 0.337
     tp, tr = np.arange(0, 2400, 0.02), np.arange(0, 1000, 0.02)
@@ -105,6 +105,8 @@ def test_predictors_may_go_on_long_after_the_responses_and_be_livelier_then(odd:
     x, y = (w * noisy_motion(t) for w, t in zip(size, (tp, tr - offset), strict=True))
     if "knock" in odd:
         x[-1500] += 500
+    if "lost" in odd:  # a gap as long as a window, beside which none of it is known
+        x[(tp > 1000) & (tp < 2000)] = np.nan
     found = estimate_offset(tp, x, tr, y + 0.02 * rng.normal(size=y.shape))
     assert found.value_s == pytest.approx(offset, abs=1e-4)
 

@@ -245,7 +245,7 @@ def likely_lags(predictors: Limited, responses: Limited, *, alike: bool = False)
         met = q[max(first, 0) : max(first + len(p), 0)]
         known = np.asarray((p != 0).any(axis=1))[max(-first, 0) :]  # between stretches of predictors none are compared
         met = met[known[: len(met)]]
-        if score[at[0]] > _ENOUGH * ((met - met.mean(axis=0)) ** 2).sum():
+        if len(met) and score[at[0]] > _ENOUGH * ((met - met.mean(axis=0)) ** 2).sum():
             break
     return found
 
@@ -261,15 +261,16 @@ def _windows(times_s: FloatArray, x: FloatArray, n: int) -> list[int]:
     away = np.abs(x - middle)
     away /= np.maximum(np.quantile(np.abs(some - middle), _USUAL, axis=0), 1e-300)
     away = np.where(known[:, None], np.minimum(away, 1.0), 0.0)
-    total = np.append(0.0, np.cumsum(np.einsum("ij,ij->i", away, away)))
+    total, rows = (np.append(0.0, np.cumsum(x)) for x in (np.einsum("ij,ij->i", away, away), known))
 
-    def within(begins: FloatArray) -> FloatArray:
+    def within(begins: FloatArray, sums: FloatArray = total) -> FloatArray:
         ends = np.searchsorted(times_s, begins + _CORRELATED / _COARSE_HZ)
-        return total[ends] - total[np.searchsorted(times_s, begins)]
+        return sums[ends] - sums[np.searchsorted(times_s, begins)]
 
     begins = times_s[times_s <= times_s[-1] - _CORRELATED / _COARSE_HZ]
     liveliest = begins[within(begins).argmax()]
     spread = times_s[0] + np.linspace(0, n - _CORRELATED, -(-n // _CORRELATED)) / _COARSE_HZ
+    spread = spread[within(spread, rows) >= _FEWEST_ROWS]  # not in a gap
     order = [liveliest, *spread[np.argsort(-within(spread))]]
     return [int((begin - times_s[0]) * _COARSE_HZ) for begin in order]
 
