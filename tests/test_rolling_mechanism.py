@@ -606,6 +606,9 @@ def test_motion_that_does_not_tell_the_ground_is_refused() -> None:
     steep = Poses(times, turn_of(np.array([0.1, 1.5]), 0.0), zero)
     with pytest.raises(DataProblem, match="sample 1: the axle is tilted by 86 deg"):
         Rolling().observe(Motion(times, zero, zero, zero, steep, zero))
+    positions = np.array([[0.0, 0.0, 0.0, camber, 0.0] for camber in (0.1, 1.5)])
+    with pytest.raises(DataProblem, match="sample 1: the axle is tilted by 86 deg"):
+        Rolling().observe(Motion(times, zero, zero, zero, steep, zero, positions))
     with pytest.raises(PalpateError, match="camber must be"):
         Stepper(barrow(), 1e-3).reset([0, 0, 0, 1.5, 0, 0, 0, 0, 0])
 

@@ -351,10 +351,6 @@ class Rolling(Mechanism):
 
         positions: from which the poses were made, by this mechanism or by one that moves in more ways.
         """
-        if positions is not None and positions.shape[1] == len(self.position_units):
-            known = dict(zip(self.state, positions.T, strict=False))
-            held = 0.0 * known["pitch"]
-            return known.get("camber", held), known["pitch"], known.get("yaw", held)
         R = poses.rotation
         sine = R[:, 2, 2]
         steep = np.flatnonzero(np.abs(sine) > math.sin(_STEEPEST))
@@ -365,6 +361,10 @@ class Rolling(Mechanism):
                 f"sample {steep[0]}: the axle is tilted by {angle:.0f} deg",
                 remedy="z of the body frame must be along the axle, and z of the world up",
             )
+        if positions is not None and positions.shape[1] == len(self.position_units):
+            known = dict(zip(self.state, positions.T, strict=False))
+            held = 0.0 * known["pitch"]
+            return known.get("camber", held), known["pitch"], known.get("yaw", held)
         camber = np.arctan2(sine, np.hypot(R[:, 0, 2], R[:, 1, 2]))
         if self.moves != "full":
             camber = np.where(np.isfinite(camber), 0.0, np.nan)
