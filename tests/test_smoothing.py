@@ -403,3 +403,13 @@ def test_an_imu_drawn_with_other_axes_is_named_and_moves_no_number(tmp_path: Pat
         )
         >= 11
     )
+
+
+@pytest.mark.parametrize("place", [(0, 3, 0, 0), (2, 20, 0, 0)], ids=["diagonal", "beside"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_band_that_is_not_finite_is_refused(place: tuple[int, ...], wrong: float) -> None:
+    blocks = np.zeros((5, 30, 1, 1))
+    blocks[0] = 5.0
+    blocks[place] = wrong
+    with pytest.raises(DataProblem, match="seen by no instrument"):
+        trajectory._Factor(blocks)  # pyright: ignore[reportPrivateUsage]

@@ -387,7 +387,7 @@ class _Factor:
         below[:, :, 0] = np.tril(blocks[0]).swapaxes(1, 2)  # zeros are above, where others come
         below[:, :, 1:] = blocks[1:].transpose(1, 3, 0, 2)
         self.band, wrong = dpbtrf(band.reshape(-1, lags * n).T, lower=1, overwrite_ab=1)
-        if wrong:
+        if wrong or not np.isfinite(self.band[0]).all():  # LAPACK factors NaN too, and any of it reaches the diagonal
             raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument")
 
     def forward(self, right: FloatArray) -> FloatArray:
