@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from palpate import Model, Stepper
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage import clock as stage_clock
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.fit import Plan, fit_inputs, quasi_static_spring
@@ -24,6 +25,7 @@ from palpate.motion.clock import ClockMap
 from palpate.motion.derivatives import design_lowpass
 from palpate.twin.door import DoorTwin
 from tests.door_files import copy_of, short_door
+from tests.oracles import doors_of_other_make as doors
 
 
 @pytest.fixture(scope="module")
@@ -186,3 +188,16 @@ def test_variants_from_the_command_line(door: tuple[Path, DoorTwin], tmp_path: P
     found = json.loads((tmp_path / "variants.json").read_text())
     assert "laminar" in found["chosen"]
     assert len(found["variants"]) > 40
+
+
+def test_zones_that_contact_drew_along_do_not_hide_it(tmp_path: Path) -> None:
+    """In the fit over all of the travel a buffer near its end looks like a zone that begins there."""
+    effects = doors.zones_guessed, doors.soft_ends
+    experiment = read_experiment(doors.write(tmp_path, 6, *effects)[0])
+    fit, truth = fit_prepared(experiment, prepare_experiment(experiment)), doors.simulate(6, *effects)[0].door
+    assert fit.shaped is not None
+    for name, value in (("b_bc.above", truth.above_bc), ("b_s.above", truth.above_l)):
+        assert fit.shaped[name].interval is not None
+        assert fit.shaped[name].value == pytest.approx(value, abs=np.radians(0.1))
+    for name in ("I", "b_bc", "b_s"):
+        assert fit.solution[name].value == pytest.approx(truth.parameters[name], rel=0.05), name

@@ -453,8 +453,13 @@ def fit_inputs(
 
     if not find_contact:
         return fitted(inputs.stops, begun)
-    # while stops are looked for, nobody asks how well shapes are known
-    fit = fitted(inputs.stops, begun, lambda balance: fit_shapes(balance, plan.segments, profiles=False))
+
+    def best(balance: Balance) -> Shaped:
+        # while stops are looked for, nobody asks how well shapes are known; but where they are is searched each time:
+        # those that contact has drawn along hide it, and beside them a polish would stay
+        return fit_shapes(balance, plan.segments, profiles=False)
+
+    fit = fitted(inputs.stops, begun, best)
     position, left = along_travel(fit)
     if len(left) and rms(left) > CONTACT_SHARE * np.ptp(fit.rows()[:, :, -1]):
         # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
@@ -462,7 +467,7 @@ def fit_inputs(
         low, high = inputs.stops or (float(seen.min()), float(seen.max()))
         closer = float(seen.min()) + dent, float(seen.max()) - dent
         for stops in ((closer[0], high), (low, closer[1]), closer):
-            other = fitted(stops, shapes=_best_shapes(plan.segments, fit), near=fit)
+            other = fitted(stops, shapes=best, near=fit)
             there, less = along_travel(other)
             both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]
             if len(less) >= LEAST_SEEN and len(both) and rms(less) < MUCH_BETTER * rms(both):
@@ -472,7 +477,7 @@ def fit_inputs(
         stops = _inner_stops(fit)
         if stops is None:
             break
-        fit = fitted(stops, shapes=_best_shapes(plan.segments, fit), near=fit)
+        fit = fitted(stops, shapes=best, near=fit)
     if fit.shaped is None:
         return fit
     as_given = replace(fit_balance(fit.inputs, fit.moved, fit.balance), model=inputs.model)
@@ -484,12 +489,6 @@ def fit_inputs(
 
 def _values(shaped: Shaped) -> dict[str, float]:
     return dict(zip(shaped.names, shaped.values.tolist(), strict=True))
-
-
-def _best_shapes(segments: Sequence[Segment], near: Fit) -> Callable[[Balance], Shaped]:
-    """The shapes alone, from those of a fit between other stops."""
-    values = None if near.shaped is None else _values(near.shaped)
-    return lambda balance: fit_shapes(balance, segments, profiles=False, near=values)
 
 
 def _between_stops(
