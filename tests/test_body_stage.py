@@ -104,12 +104,12 @@ def test_stretches_of_long_segments_lead_to_the_same_clock(
 ) -> None:
     """The valley is found by a part of the segments, its ground is that of all of them."""
     chosen = sorted([*door_prepared.segments["quasi_static"], *door_prepared.segments["train"]])
-    assert stage_clock.stretches(chosen) == chosen
+    assert stage_clock.stretches(chosen, door_prepared.inputs.rate_hz) == chosen
     blind = replace(door_prepared.inputs, clock=None)
     whole = clock_by_balance(blind, chosen)
     monkeypatch.setattr(stage_clock, "ENOUGH_S", 11.0)
     monkeypatch.setattr(stage_clock, "STRETCH_S", 4.0)
-    some = stage_clock.stretches(chosen)
+    some = stage_clock.stretches(chosen, door_prepared.inputs.rate_hz)
     assert sum(b - a for a, b in some) < 0.6 * sum(b - a for a, b in chosen)
     assert all(any(a - 1e-9 <= c and d <= b + 1e-9 for a, b in chosen) for c, d in some)
     found, middle = clock_by_balance(blind, chosen), np.array(20.0)

@@ -25,8 +25,7 @@ from palpate.findings import Finding
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
 from palpate.identify.problem import Problem, build_penalty, uncertainty
 from palpate.model import Model
-from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, solve_positive, triangular
-from palpate.physics.arrays import spread as spread_over
+from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, solve_positive, spread_each, triangular
 from palpate.physics.functions import Scalar
 from palpate.physics.maps import build_map
 from palpate.physics.motion import Kinematics
@@ -713,10 +712,9 @@ def fit_shapes(
 def _rough(projection: Projection, balance: Balance, segments: Sequence[Segment]) -> Projection:
     """The same on stretches of long segments, spread evenly: quicker than fewer rows of all, which need all samples."""
     whole, t = [balance.indices(s) for s in segments], balance.times_s
-    total, taps = sum(b - a for a, b in whole), 1 if balance.lowpass is None else len(balance.lowpass.taps)
-    most, length = COARSE_ROWS * balance.step, max(_STRETCH, 8 * taps)
-    spans = [(start, spread_over(stop - start, most * (stop - start) // total, length)) for start, stop in whole]
-    parts = [(float(t[start + a]), float(t[start + b - 1])) for start, each in spans for a, b in each]
+    taps = 1 if balance.lowpass is None else len(balance.lowpass.taps)
+    spans = spread_each(whole, COARSE_ROWS * balance.step, max(_STRETCH, 8 * taps))
+    parts = [(float(t[a]), float(t[b - 1])) for a, b in spans]
     try:
         return project(stack_rows(balance, parts), projection.model, projection.free)
     except DataProblem:  # none of them counts

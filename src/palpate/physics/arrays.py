@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, overload
 
 import numpy as np
@@ -132,6 +132,13 @@ def spread(n: int, most: int, length: int) -> list[tuple[int, int]]:
     count = max(1, most // length)
     starts = ((np.arange(count) + 0.5) * n / count - length / 2).astype(int).tolist()  # in the middle of equal parts
     return [(i, i + length) for i in starts]
+
+
+def spread_each(spans: Sequence[tuple[int, int]], most: int, length: int) -> list[tuple[int, int]]:
+    """The same of several spans [start, stop): each has its share of `most`, and one stretch at least."""
+    total = sum(b - a for a, b in spans)
+    parts = ((start, spread(stop - start, most * (stop - start) // total, length)) for start, stop in spans)
+    return [(start + a, start + b) for start, part in parts for a, b in part]
 
 
 def spread_rows(x: FloatArray, most: int, length: int) -> FloatArray:

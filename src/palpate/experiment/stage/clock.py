@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,7 +18,7 @@ from palpate.identify.shapes import fit_shapes
 from palpate.motion.clock import ClockMap, interpolated, resample
 from palpate.motion.derivatives import Lowpass
 from palpate.motion.offset import Offset
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, spread_each
 from palpate.physics.spline import Spline, spline
 
 WHAT = "clock of the load cell"
@@ -37,7 +38,7 @@ def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     Of long segments first by stretches of them, then by all. Where shapes are to be estimated, first with the shapes as
     given, then with those that the first clock shows.
     """
-    wrench, moved, some = _slower(inputs), move(inputs), stretches(segments)
+    wrench, moved, some = _slower(inputs), move(inputs), stretches(segments, inputs.rate_hz)
     first = _first(inputs, moved, segments, some, wrench)
     near = replace(inputs, clock=first.clock)
     if any(s.free for e in inputs.model.elements for s in e.shapes):
@@ -48,17 +49,13 @@ def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     return _profiled(near, moved, segments, wrench)  # as far as before: the valley that is shown is the one stated
 
 
-def stretches(segments: Sequence[Segment]) -> Sequence[Segment]:
+def stretches(segments: Sequence[Segment], rate_hz: float) -> Sequence[Segment]:
     """Of segments that last much longer than is enough, stretches spread evenly over each; else the segments."""
-    total, chosen = sum(b - a for a, b in segments), list[Segment]()
-    if total <= 2 * ENOUGH_S:  # to look at some first saves nothing
+    if sum(b - a for a, b in segments) <= 2 * ENOUGH_S:  # to look at some first saves nothing
         return segments
-    for a, b in segments:
-        count = max(1, round(ENOUGH_S / STRETCH_S * (b - a) / total))
-        part = (b - a) / count
-        middles = (a + part * (np.arange(count) + 0.5)).tolist()
-        chosen += [(m - min(part, STRETCH_S) / 2, m + min(part, STRETCH_S) / 2) for m in middles]
-    return chosen
+    spans = [(math.ceil(a * rate_hz), int(b * rate_hz)) for a, b in segments]
+    some = spread_each(spans, int(ENOUGH_S * rate_hz), int(STRETCH_S * rate_hz))
+    return [(a / rate_hz, b / rate_hz) for a, b in some]
 
 
 def _first(

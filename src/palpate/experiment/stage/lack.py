@@ -31,7 +31,7 @@ from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.motion.clock import Even, noise_floor
-from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz, spread
+from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz, spread_each
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.inertia import drawing_jacobian
 from palpate.physics.motion import Motion
@@ -175,8 +175,7 @@ def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
     total = sum(b - a for a, b in whole)
     if fit.inputs.imu is None or total <= ENOUGH:
         return fit, fit.plan.segments
-    pairs = ((start, spread(stop - start, ENOUGH * (stop - start) // total, STRETCH)) for start, stop in whole)
-    spans = [(start + a, start + b) for start, parts in pairs for a, b in parts]
+    spans = spread_each(whole, ENOUGH, STRETCH)
     at, t, half = np.concatenate([np.arange(a, b) for a, b in spans]), fit.inputs.times_s, 0.5 / fit.inputs.rate_hz
     m, balance = fit.moved.motion, fit.balance
     motion = Motion(t[at], m.specific_acceleration[at], m.omega[at], m.omega_dot[at])
