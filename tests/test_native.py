@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from palpate.elements import Coulomb, EndStop, ScalarInertia, Stribeck, Viscous
+from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.runtime import Stepper, StepStatus
@@ -105,16 +106,20 @@ def in_python() -> np.ndarray:
 def test_a_replay_in_c_is_that_of_python(in_python: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_program("cc")
     monkeypatch.setattr(Stepper, "run", None)  # nobody asks for it
-    assert np.array_equal(ways(thrown()), in_python)
+    found = thrown()
+    assert np.array_equal(ways(found), in_python)
+    assert (found.played, found.not_in_c) == ("C", "")
 
 
 def test_without_a_compiler_it_is_the_same(in_python: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", "")
-    assert np.array_equal(ways(thrown()), in_python)
+    found = thrown()
+    assert np.array_equal(ways(found), in_python)
+    assert (found.played, found.not_in_c) == ("Python", "")
 
 
-@pytest.mark.parametrize("does", ["exit 1", 'while [ "$1" != -o ]; do shift; done; echo no library > "$2"'])
+@pytest.mark.parametrize("does", ["exit 1", "sleep 2", 'while [ "$1" != -o ]; do shift; done; echo no library > "$2"'])
 def test_with_a_compiler_that_fails_it_is_the_same(
     does: str, in_python: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,5 +127,11 @@ def test_with_a_compiler_that_fails_it_is_the_same(
     compiler.write_text(f"#!/bin/sh\necho x >> {tmp_path}/asked\n{does}\n")
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
-    assert np.array_equal(ways(thrown()), in_python)
+    monkeypatch.setattr("palpate.runtime.native._LONGEST_S", 1.0)
+    found = thrown()
+    assert np.array_equal(ways(found), in_python)
     assert (tmp_path / "asked").exists()
+    assert found.played == "Python"
+    assert str(compiler) in found.not_in_c
+    with pytest.raises(PalpateError, match="compiler"):
+        compiled(Stepper(paper_door(), 1e-3).terms, MANY)

@@ -40,12 +40,18 @@ _C = {
 HEADERS = "#include <math.h>\n#include <stddef.h>\n#include <string.h>"
 _PAYS = 25_000
 """Steps from which compiling, some 50 ms, is done before Python would be: one freedom, 4 us a step."""
+_LONGEST_S = 30.0
+"""That a compiler may take: a second is usual."""
 Run = Callable[[FloatArray, FloatArray], FloatArray | None]
 """A state and wrenches (steps, 6) -> the states after each step (steps, state); None where they lead nowhere."""
 
 
 def compiled(terms: StepTerms, steps: int) -> Run | None:
-    """So many steps of this model in C, the numbers of `Stepper.run`; None where that does not pay, or cannot be."""
+    """So many steps of this model in C, the numbers of `Stepper.run`; None where that does not pay, or there is no
+    compiler.
+
+    What is exported is this C: a compiler that refuses it, or whose library cannot be loaded, is an error.
+    """
     compiler = find_compiler() if steps >= _PAYS and os.name == "posix" else None  # Windows' mathematics are others
     if compiler is None:
         return None
@@ -60,8 +66,8 @@ def compiled(terms: StepTerms, steps: int) -> Run | None:
             file.write_text(source, encoding="utf-8")
             compile_c(compiler, [file], out, "-O0", shared=True)  # a faster step would not make up for more
             library = ctypes.CDLL(str(out))
-    except (OSError, subprocess.SubprocessError, PalpateError):
-        return None
+    except OSError as e:
+        raise PalpateError(f"what the compiler {compiler} made cannot be loaded: {e}") from e
     double, long = ctypes.c_void_p, ctypes.c_long
     library.run.argtypes, library.run.restype = (double, long, double, double), long
 
@@ -142,7 +148,10 @@ def compile_c(compiler: str, sources: Sequence[Path], out: Path, *flags: str, sh
     """Compile strict C99 with optimisation into a program or a shared library."""
     linked = ["-dynamiclib" if sys.platform == "darwin" else "-shared", "-fPIC"] if shared else []
     command = [compiler, "-std=c99", "-O2", "-ffp-contract=off", *linked, *flags, *map(str, sources), "-o", str(out)]
-    done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False, timeout=_LONGEST_S)
+    except subprocess.TimeoutExpired as e:
+        raise PalpateError(f"the compiler {compiler} takes longer than {_LONGEST_S:g} s") from e
     if done.returncode:
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
         raise PalpateError(f"the compiler {compiler} refuses the generated C: {first}")

@@ -91,6 +91,10 @@ class Replay:
     """Of `rms` and `least_travel`: "rad", or "m" where nothing turns."""
     window_s: float
     least_travel: float
+    played: str = "Python"
+    """"C" or "Python": the steps in which they were played; the numbers are the same."""
+    not_in_c: str = ""
+    """Why C failed that was to be compiled; empty where it did not, or nobody tried."""
 
     @property
     def rms(self) -> float:
@@ -158,7 +162,7 @@ def replay(
     pieces = [pieces[len(pieces) * i // most] for i in range(most)] if most < len(pieces) else pieces
     begun = [_begun(model, stepper, states[p][0], wrench[p][0], period / steps) for p in pieces]
     ways = [(p, start) for p, start in zip(pieces, begun, strict=True) if start is not None]
-    paths = _stepped(stepper, [(start, wrench[p]) for p, start in ways], steps)
+    paths, played, failed = _stepped(stepper, [(start, wrench[p]) for p, start in ways], steps)
     windows: list[Window] = []
     for (piece, _), path in zip(ways, paths, strict=True):
         if not np.isfinite(path).all():
@@ -170,7 +174,7 @@ def replay(
             for name, its, measured, simulated in columns
         )
         windows.append(Window(float(times_s[piece][0]), times_s[piece], tracks, unit))
-    return Replay(tuple(windows), unit, window_s, least_travel)
+    return Replay(tuple(windows), unit, window_s, least_travel, played, failed)
 
 
 def led_astray(model: Model, states: FloatArray, forces: FloatArray, held: BoolArray, period: float) -> FloatArray:
@@ -275,13 +279,15 @@ def _begun(model: Model, stepper: Stepper, measured: FloatArray, wrench: FloatAr
     return stepper.state
 
 
-def _stepped(stepper: Stepper, begun: Sequence[tuple[FloatArray, FloatArray]], steps: int) -> list[FloatArray]:
+def _stepped(
+    stepper: Stepper, begun: Sequence[tuple[FloatArray, FloatArray]], steps: int
+) -> tuple[list[FloatArray], str, str]:
     """States (samples, state) through each window from its start and wrench, `steps` a sample; NaN in the end where
-    they lead nowhere.
+    they lead nowhere. Then `Replay.played` and `Replay.not_in_c`.
     """
     if pays(stepper.terms, len(begun)):
         starts, wrenches = np.array([s for s, _ in begun]), np.array([w for _, w in begun]).swapaxes(0, 1)
-        return list(run_side_by_side(stepper.terms, starts, wrenches, steps).swapaxes(0, 1))
+        return list(run_side_by_side(stepper.terms, starts, wrenches, steps).swapaxes(0, 1)), "Python", ""
 
     def in_python(start: FloatArray, wrenches: FloatArray) -> FloatArray | None:
         path = np.empty((len(wrenches), stepper.size))
@@ -289,13 +295,18 @@ def _stepped(stepper: Stepper, begun: Sequence[tuple[FloatArray, FloatArray]], s
         lost = (stepper.run(wrenches, path) == StepStatus.NOT_FINITE).any()
         return None if lost else path[:, : len(start)]
 
-    run = compiled(stepper.terms, sum(steps * (len(wrench) - 1) for _, wrench in begun)) or in_python
+    in_c, failed = None, ""
+    try:
+        in_c = compiled(stepper.terms, sum(steps * (len(wrench) - 1) for _, wrench in begun))
+    except PalpateError as e:
+        failed = str(e)
+    run = in_c or in_python
     paths: list[FloatArray] = []
     for start, wrench in begun:
         path = run(start, finer(wrench, steps))
         lost = np.full((len(wrench), len(start)), np.nan)
         paths.append(lost if path is None else np.vstack([start, path[steps - 1 :: steps]]))
-    return paths
+    return paths, "Python" if in_c is None else "C", failed
 
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")

@@ -326,9 +326,12 @@ def extrapolated(case: Case) -> Iterator[Finding]:
 
 
 def replayed(case: Case) -> Iterator[Finding]:
-    """A replay that went elsewhere, or that there is none."""
+    """A replay that went elsewhere, or that there is none; and C that was made for it and could not be compiled."""
     if case.replay is None:
         return
+    if case.replay.not_in_c:
+        evidence = f"the replay was played in Python, which is slower: {case.replay.not_in_c}"
+        yield Finding("compiler", evidence, remedy="mend the compiler; if others refuse it too, report it")
     if not case.replay.windows:
         travel = case.shown(case.replay.least_travel, ".0f")
         evidence = f"there is no replay: no uninterrupted ten seconds in which the object travels {travel}"

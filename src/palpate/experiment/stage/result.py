@@ -518,6 +518,8 @@ def replay_entry(replay: Replay | None) -> dict[str, Any] | None:
         "windows": len(replay.windows),
         "window_s": replay.window_s,
         "least_travel": replay.least_travel,
+        "played": replay.played,
+        "not_in_c": replay.not_in_c or None,
         "each": [{"start_s": w.start_s, "rms": w.rms, "travel": w.travel} for w in replay.windows],
     }
 
