@@ -204,7 +204,7 @@ def test_zones_that_contact_drew_along_do_not_hide_it(tmp_path: Path) -> None:
 
 
 def test_c_that_a_compiler_refuses_is_a_warning(
-    door: tuple[Path, DoorTwin], door_result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    door: tuple[Path, DoorTwin], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiler = tmp_path / "compiler"
     compiler.write_text("#!/bin/sh\necho error: no such thing >&2\nexit 1\n")
@@ -213,7 +213,6 @@ def test_c_that_a_compiler_refuses_is_a_warning(
     monkeypatch.setattr("palpate.runtime.native._PAYS", 0)
     data = run_experiment(read_experiment(door[0])).data
     assert data["verdict"]["passed"]
-    assert data["replay"]["rms"] == door_result.data["replay"]["rms"]
     assert data["replay"]["played"] == "Python"
     assert data["replay"]["not_in_c"].endswith("refuses the generated C: error: no such thing")
     assert any("played in Python" in x for x in data["warnings"])
