@@ -27,7 +27,7 @@ from palpate.elements import (
 )
 from palpate.errors import DataProblem
 from palpate.identify import build_balance, compress, solve
-from palpate.mechanisms import FourBar, Slide
+from palpate.mechanisms import Slide, TwoPoints
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.motion import Motion, Poses
@@ -129,8 +129,8 @@ def test_unseen_samples_stay_unseen_and_other_frames_are_refused() -> None:
 
 def test_a_slide_expands_the_same_on_symbols_and_may_drive_a_linkage() -> None:
     ca = needs("casadi", "casadi")
-    slide = Slide(inclination=0.2, linkage=FourBar())
-    assert dict(slide.coordinates) == {"slide": "m", "closer": "rad"}
+    slide = Slide(inclination=0.2, linkage=TwoPoints((0.1, 0.0), (0.2, 0.4), "slide", (0.0, 0.5)))
+    assert dict(slide.coordinates) == {"slide": "m", "strut": "m"}
     assert not slide.constant_projection
     state, acc = ca.SX.sym("state", 2), ca.SX.sym("acc", 1)
 
