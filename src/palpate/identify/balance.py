@@ -575,7 +575,7 @@ def _compress(
     y = slice(-rows * number if balance.by_features else -number, None)
     grams, samples, low, high = (list[FloatArray]() for _ in range(4))
     source, kept, room = _Several(balance, wrenches), dict[_Part, list[FloatArray]](), _ROOM
-    factors = dict[_Part, FloatArray]()
+    factors, again, by_gram = dict[_Part, FloatArray](), set[_Part](), None
     longest = max((outputs - 1) * balance.step + balance.taps for part in parts for _, outputs in part.blocks)
     # a number of rows that BLAS likes; blocks come and go in the same memory, which stays near the processor
     space = np.zeros((*_size(balance, number, 4), longest))
@@ -583,14 +583,19 @@ def _compress(
         blocks: list[FloatArray] = []
         whole: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         for z in _blocks(balance, source, part, space):
+            wide = space[:, :, : z.shape[2]] if np.may_share_memory(z, space) else z
+            whole.append(_summary(_pieces(wide, part.pieces), _pieces(z, part.pieces)[:, :, y]))
             room -= z.size
             if room >= 0:
                 blocks.append(z.copy())
-            else:  # making it again would take longer than its factor does
-                factors[part] = _by_qr([*blocks, z], part, factors.get(part))
+            else:  # there is no memory to keep it: what products have shown so far says whether factors will be needed
+                if by_gram is None:
+                    by_gram = _by_gram(balance, [*grams, *(s[0] for s in whole)], number)
+                if by_gram:
+                    again.add(part)
+                else:  # making it again would take longer than its factor does
+                    factors[part] = _by_qr([*blocks, z], part, factors.get(part))
                 blocks = []
-            wide = space[:, :, : z.shape[2]] if np.may_share_memory(z, space) else z
-            whole.append(_summary(_pieces(wide, part.pieces), _pieces(z, part.pieces)[:, :, y]))
         kept[part] = blocks
         grams.append(np.add.reduce([s[0] for s in whole]))
         low.append(np.minimum.reduce([s[1] for s in whole]))
@@ -620,7 +625,8 @@ def _compress(
             roots = _roots(one)
         else:
             if factor is None:
-                factor = np.concatenate([_by_qr(kept[p], p, factors.get(p)) for p in parts])
+                made = (_blocks(balance, source, p) if p in again else kept[p] for p in parts)
+                factor = np.concatenate([_by_qr(x, p, factors.get(p)) for p, x in zip(parts, made, strict=True)])
                 if joined:
                     stacked = factor[counting].swapaxes(0, 1)
                     factor = triangular(stacked.reshape(len(stacked), -1, stacked.shape[-1]))[None]
@@ -637,6 +643,14 @@ def _compress(
             )
         )
     return each, parts
+
+
+def _by_gram(balance: Balance, grams: Sequence[FloatArray], number: int) -> bool:
+    """Whether sums of products (pieces, groups, entries, entries) are enough for the first of the wrenches so far."""
+    entries = _size(balance, number)[1]
+    total = np.add.reduce([g[..., :entries, :entries].sum(axis=0) for g in grams])
+    mine, _ = _entries(balance, entries, 0, number)
+    return _well_conditioned(total[..., mine[:, None], mine])
 
 
 def _size(balance: Balance, number: int, multiple: int = 1) -> tuple[int, int]:
