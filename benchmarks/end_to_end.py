@@ -171,24 +171,20 @@ def compared(folder: Path, kind: str, path: Path) -> tuple[Run, Run, float, floa
     return palpate, script, error(values, truth), error(found, truth)
 
 
-def apart(work: Callable[[], object]) -> None:
+def write_apart(name: str, folder: Path) -> None:
     """In a process of its own: the kernel counts a parent's memory as a child's peak."""
-    if (child := os.fork()) == 0:
-        work()
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        raise SystemExit("no recordings could be written")
+    subprocess.run([sys.executable, "-m", "benchmarks.end_to_end", "write", name, str(folder)], check=True)
 
 
 def rows(names: tuple[str, ...] = tuple(CASES), where: Path | None = None) -> Iterator[tuple[str, ...]]:
     """Table rows; where: keep and re-use the recordings there."""
     with tempfile.TemporaryDirectory() as temporary:
         for name in names:
-            kind, length, write = CASES[name]
+            kind, length, _ = CASES[name]
             folder = (where or Path(temporary)) / name.replace(" ", "-")
             files = [folder / f for f in ("body.yaml", "handle.yaml")]
             if not any(p.exists() for p in files):
-                apart(lambda write=write, folder=folder: write(folder))
+                write_apart(name, folder)
             path = next(p for p in files if p.exists())
             data = [p for p in folder.rglob("*") if p.suffix in (".csv", ".mat") and "out" not in p.parts]
             size = sum(p.stat().st_size for p in data if p.parent.name != "script") / 1e6
@@ -231,7 +227,9 @@ def cold_start(rounds: int = 5) -> dict[str, float]:
     return {name: least[name] / least["imports"] for name in ("first step", "fit")}
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1] == "write":
+    CASES[sys.argv[2]][2](Path(sys.argv[3]))
+elif __name__ == "__main__":
     chosen = tuple(sys.argv[2:]) or tuple(CASES)
     for line in chain([HEADINGS], rows(chosen, Path(sys.argv[1]))):
         print(" | ".join(line), flush=True)
