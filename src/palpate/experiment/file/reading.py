@@ -679,7 +679,7 @@ def option_units(
     name -> "rad" or "m".
     """
     kind = parts.types.get(str(part.get("type")))
-    if kind in parts.linkages.values() and coordinates is not None:
+    if kind is not None and kind in parts.linkages.values() and coordinates is not None:
         return dict(kind.options_along(next(iter(coordinates.values()))))
     if kind is None or kind not in parts.elements.values() or coordinates is None:
         return {} if kind is None else dict(kind.options)
