@@ -132,3 +132,12 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path, options: list[str]) -> None:
     errors = running.stderr.read()
     running.stderr.close()
     assert (running.wait(), errors) == (0, b"")
+
+
+def test_names_of_a_file_without_a_header_are_given_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("".join(f"{k / 100:.2f};{k * 0.1:.1f};7;2\n".replace(".", ",") for k in range(9)))
+    assert "--header t,angle" in inspect(tmp_path / "a.csv").stderr
+    done = inspect(tmp_path / "a.csv", "--header", "t, q [deg],,F [N]", "--json")
+    assert done.exit_code == 0, done.stderr
+    channels = json.loads(done.stdout)["recordings"][0]["channels"]
+    assert [(c["name"], c["unit"]) for c in channels] == [("q", "rad"), ("F", "N")]

@@ -44,7 +44,15 @@ def wrench(n: int = 30) -> Recording:
     return Recording({name: Channel(name, np.ones(n), clock, unit, "sensor") for unit, name in names})
 
 
+def wheel(n: int = 30) -> Recording:
+    clock = Clock("smartwheel", np.arange(n) / 240)
+    angle = {"angle": Channel("angle", np.ones(n), clock, "rad")}
+    loads = {c.name.removeprefix("ft/"): Channel(c.name, c.samples, clock, c.unit) for c in wrench(n).channels.values()}
+    return Recording(angle | loads)
+
+
 SAMPLES = {
+    "smartwheel": wheel,
     "vicon-csv": markers,
     "dspace-mat": scalars,
     "microstrain-csv": imu,

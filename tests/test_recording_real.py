@@ -67,7 +67,11 @@ OPTIONS = {
     "hrl_pr2_cabinet_door/lab_cabinet_log.csv": {"rate": 70.0},
     "hrl_pr2_cabinet_door/ikea_cabinet_log_online.csv": {"rate": 10.0},
     "hrl_pr2_cabinet_door/lab_cabinet_log_online.csv": {"rate": 10.0},
-    "ktk_smartwheel/sample_swl_overground_propulsion_withrubber.csv": {"rate": 240.0, "header": SMARTWHEEL},
+    "ktk_smartwheel/sample_swl_overground_propulsion_withrubber.csv": {
+        "rate": 240.0,
+        "header": SMARTWHEEL,
+        "format": "csv",
+    },
 }
 """What the files do not say themselves, from the README beside each."""
 RECORDINGS = sorted(str(path.relative_to(REAL)) for path in REAL.rglob("*") if path.suffix in (".csv", ".mat", ".c3d"))
@@ -149,7 +153,7 @@ def test_cabinet_log_has_no_time_and_says_so(name, rows):
 def test_wheel_log_without_header_needs_names():
     name = "ktk_smartwheel/sample_swl_overground_propulsion_withrubber.csv"
     with pytest.raises(FileProblem, match="line 1: the first line holds numbers"):
-        load(REAL / name, rate=240.0)
+        load(REAL / name, rate=240.0, format="csv")
     rec = load(REAL / name, **OPTIONS[name])
     _, numbers = plainly(name, header=False)
     np.testing.assert_array_equal(rec.stack(["Fx", "Fy", "Fz", "Mx", "My", "Mz"]), numbers[:, 18:24])
@@ -160,6 +164,13 @@ def test_wheel_log_without_header_needs_names():
     turns = np.unwrap(angle)
     np.testing.assert_allclose(angle, np.radians(numbers[:, 3]), rtol=1e-14)
     assert abs(turns[-1] - turns[0]) / (2 * np.pi) == pytest.approx(14.7, abs=0.3)
+    wheel = load(REAL / name)  # recognised as what it is: the same without names
+    assert wheel.format == "smartwheel"
+    np.testing.assert_array_equal(
+        wheel.stack([f"{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz"]), numbers[:, 18:24]
+    )
+    np.testing.assert_allclose(wheel["angle"].samples, turns, atol=1e-12)
+    np.testing.assert_allclose(wheel.clocks[0].times_s, np.arange(7682) / 240, atol=1e-12)
 
 
 def test_matlab_variables_with_a_rate():

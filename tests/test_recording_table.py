@@ -40,6 +40,9 @@ VARIANTS = {
     "blanks": TEXT.replace(",", " , "),
     "comments before": "# measured on Monday\n\n" + TEXT,
     "header in a comment": "# measured on Monday\n# " + TEXT,
+    "units below": "Time,Fx,angle,note\n(ms),[N],deg,\n" + TEXT.partition("\n")[2],
+    "a preamble": "Device: XYZ\nMonday, 12:30\n\n" + TEXT,
+    "Excel's separator line": "sep=;\n" + TEXT.replace(",", ";"),
     "quotes": TEXT.replace("Fx [N]", '"Fx [N]"').replace("start", '"start, at rest"'),
 }
 
@@ -105,6 +108,38 @@ def test_a_name_that_stands_twice_is_numbered(tmp_path):
     assert list(read(file(tmp_path, "t,a,a,a#2\n0,1,2,3\n1,2,3,4\n"))) == ["a", "a#2", "a#2#2"]
 
 
+def test_of_two_columns_with_one_name_either_can_be_asked_for(tmp_path):
+    path = file(tmp_path, "t,a [N],b,a [N]\n0,1,2,3\n1,2,3,4\n")
+    rec = read(path, columns={"first": "a [N]#1", "second": "a [N]#2"})
+    np.testing.assert_array_equal(rec.stack(["first", "second"]), [[1, 3], [2, 4]])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2024-03-01T12:34:56.789+01:00", "2024-03-01T12:34:56.799+01:00"),
+        ("2024-03-01 12:34:56.789-0530", "2024-03-01 12:34:56.799-0530"),
+        ("2024-10-27T02:59:59.990+02:00", "2024-10-27T02:00:00+01:00"),  # the clocks go back
+        ("2024-03-01T12:34:56,789Z", "2024-03-01T12:34:56,799Z"),
+        ("01.03.2024 12:34:56.789", "01.03.2024 12:34:56.799"),
+        ("12:34:56.789", "12:34:56.799"),
+        ("12:34:56,789", "12:34:56,799"),
+        ("23:59:59.995", "00:00:00.005"),
+        ("34:56.789", "34:56.799"),
+    ],
+)
+def test_date_stamps_are_counted_from_the_first(tmp_path, first, second):
+    rec = read(file(tmp_path, f"Zeitstempel;a\n{first};1\n{second};2\n"))
+    np.testing.assert_allclose(rec.clocks[0].times_s, [0, 0.01], atol=1e-12)
+
+
+@pytest.mark.parametrize("head", ["t  a\n", "# t a\n"])
+def test_blanks_may_set_columns_apart(tmp_path, head):
+    rec = read(file(tmp_path, f"{head}  0.0   1.5\n  1e-2  -2 \n"))
+    np.testing.assert_array_equal(rec["a"].samples, [1.5, -2])
+    np.testing.assert_array_equal(rec.clocks[0].times_s, [0, 0.01])
+
+
 def test_seconds_are_kept_as_stored(tmp_path):
     np.testing.assert_array_equal(read(file(tmp_path, "t,a\n5.5,1\n6.5,2\n")).clocks[0].times_s, [5.5, 6.5])
 
@@ -112,7 +147,12 @@ def test_seconds_are_kept_as_stored(tmp_path):
 DAMAGED = {
     "empty": ("", {}, "the file is empty"),
     "header only": ("t,Fx\n", {}, "line 2: there are no data rows"),
-    "no header": ("0,1\n1,2\n", {}, "line 1: the first line holds numbers.*option header"),
+    "no header": ("0,1\n1,2\n", {}, "line 1: the first line holds numbers.*header: .*--header"),
+    "two headers": ("t,a\n0,1\n", {"header": ["t", "a"]}, "names its columns itself.*Leave header out"),
+    "a name too few": ("0,1,2\n1,2,3\n", {"header": ["t", "a"]}, "header names 2 columns, the rows have 3"),
+    "a name too many": ("t,a,b,c\n0,1,2\n1,2,3\n1,2,4\n", {}, "the header names 4 columns .*the rows have 3"),
+    "one name twice": ("t,a,b,a\n0,1,2,3\n", {"columns": {"v": "a"}}, "columns 2 and 4 are both named 'a'.*write a#1"),
+    "times twice": ("t,a,t\n0,1,2\n", {"time": "t"}, "columns 1 and 3 are both named 't'"),
     "text in a cell": ("t,Fx\n0,1\n1,oops\n2,3\n", {}, r"line 3: column 2 \(Fx\): 'oops' is not a number"),
     "mapped text": ("t,Fx\n0,a\n1,b\n", {"columns": {"F": "Fx"}}, r"line 2: column 'Fx': 'a' is not a number"),
     "cut off": ("t,Fx,Fy\n0,1,2\n1,2", {}, "line 3: the row has 2 fields instead of 3.*cut off"),

@@ -68,6 +68,15 @@ def test_metres_stay_metres_and_a_rate_that_the_times_contradict_is_not_believed
     np.testing.assert_array_equal(rec.clocks[0].times_s, [0, 0.02, 0.04, 0.06])
 
 
+@pytest.mark.parametrize("named", ["\tV_Mid\t\t", "\t\t\t"])
+def test_virtual_markers_that_are_not_counted_are_read_where_they_have_columns(tmp_path: Path, named: str) -> None:
+    more = HEAD.replace("L.ASIS\t\t\n", f"L.ASIS\t\t{named}\n")
+    rec = load(file(tmp_path, more + ROWS.replace("\n", "\t7\t8\t9\n")))
+    assert list(rec) == ["R.ASIS", "L.ASIS", *(["V_Mid"] if named.strip() else [])]
+    # named without columns: the rows decide
+    assert list(load(file(tmp_path, HEAD.replace("L.ASIS\t\t\n", "L.ASIS\t\t\tV_Mid\t\t\n") + ROWS))) == list(rec)[:2]
+
+
 def test_a_gap_in_the_frames_is_a_gap_in_time(tmp_path: Path) -> None:
     rec = load(file(tmp_path, TEXT.replace("4\t0.050", "7\t0.100")))
     np.testing.assert_allclose(rec.clocks[0].times_s, np.array([0, 1, 2, 6]) / 60, atol=1e-15)

@@ -53,6 +53,16 @@ def write_mat(path: Path, recording: Recording) -> None:
     savemat(path, content, appendmat=False, oned_as="column", long_field_names=True)
 
 
+def write_smartwheel(path: Path, recording: Recording) -> None:
+    """Angle, force and torque of a wheel at 240 Hz among 24 columns without names, a comma at the end of each row."""
+    columns = np.zeros((len(recording.one_clock()), 24))
+    columns[:, :2] = 1 + np.arange(len(columns))[:, None]
+    columns[:, 3] = np.degrees(recording["angle"].samples) % 360
+    columns[:, 18:] = recording.stack([f"{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz"])
+    kinds = ["%d", "%d", "%d", "%.2f", "%.3f", *["%d"] * 13, *["%.2f"] * 6]
+    np.savetxt(path, columns, ",".join(kinds) + ",")
+
+
 def write_trc(path: Path, recording: Recording) -> None:
     """Markers (n, 3) in m of one even clock in mm, six decimals; a hidden marker leaves its cells empty."""
     clock, n, count = recording.one_clock(), len(recording.one_clock()), len(recording)
@@ -195,6 +205,7 @@ WRITERS: Mapping[str, Any] = {
     "csv": write_csv,
     "parquet": write_parquet,
     "c3d": write_c3d,
+    "smartwheel": write_smartwheel,
     "trc": write_trc,
     "rosbag": write_rosbag,
     "hdf5": write_hdf5,

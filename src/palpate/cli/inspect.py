@@ -21,6 +21,7 @@ def inspect(
     time: Annotated[str | None, option("--time", "Plain tables: header of the time column.")] = None,
     time_unit: Annotated[str | None, option("--time-unit", "Plain tables: unit of the times, s, ms, us or ns.")] = None,
     rate: Annotated[float | None, option("--rate", "Plain tables without times: samples per second.")] = None,
+    header: Annotated[str | None, option("--header", "Plain tables without a header: t,angle,torque.")] = None,
 ) -> Done:
     """Show what recordings hold: channels, markers, gaps, noise, clocks."""
     if out is not None:
@@ -50,12 +51,16 @@ def inspect(
                 times["time"] = {"column": time or "", "unit": unit_of_time(time_unit or "")}
             except ValueError as error:
                 raise PalpateError(f"--time-unit: {error}") from None
+        if header is not None:
+            times["header"] = [name.strip() for name in header.split(",")]
         recordings: list[Any] = []
         for path in files:
             entry = FORMATS.get(format_ or recognise(path))
             # one command may show a table, which needs them, and other files, which do not
-            timed = len(files) == 1 or entry is None or "rate" in entry.options
-            recordings.append(load(path, format=format_, **(times if timed else {})))
+            given = (
+                times if entry is None or len(files) == 1 else {k: v for k, v in times.items() if k in entry.options}
+            )
+            recordings.append(load(path, format=format_, **given))
         tell("aligning and comparing clocks", 0.3)
         inspection = palpate.inspect_recordings(recordings, ", ".join(path.name for path in files))
         hints = ["--time-unit ms"] * len(recordings)

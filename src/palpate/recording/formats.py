@@ -184,6 +184,12 @@ def is_number(text: str) -> bool:
     return True
 
 
+def is_blank_row(line: str) -> bool:
+    """Whether a line holds numbers that only blanks set apart."""
+    cells = line.split(" ")
+    return len(cells) > 1 and all(is_number(cell) for cell in cells if cell)
+
+
 def separator_of(line: str) -> str:
     """The separator of a line of fields: semicolon, tab or comma, the first that occurs."""
     return next((mark for mark in (";", "\t") if mark in line), ",")
@@ -210,9 +216,19 @@ def _microstrain(head: bytes, _: Path) -> bool:
     return start is not None and start >= _PREAMBLE_LINES
 
 
+def _smartwheel(head: bytes, _: Path) -> bool:
+    """Twenty-four numbers without names: the second counts, six raw and six filtered readings are whole."""
+    rows = [line.split(",") for line in _text_lines(head)[:3]]
+    if len(rows) < 2 or any(len(row) != 25 or row[24].strip() or not all(map(is_number, row[:24])) for row in rows):
+        return False
+    whole = all(cell.strip().lstrip("-").isdigit() for row in rows for cell in (row[1], *row[6:18]))
+    return whole and int(rows[1][1]) - int(rows[0][1]) == 1
+
+
 def _table(head: bytes, _: Path) -> bool:
     lines = [line for line in _text_lines(head) if line.strip()]
-    return any(separator_of(line) in line or is_number(line) for line in lines[:2] + lines[-2:])
+    ends = lines[:2] + lines[-2:]
+    return any(separator_of(line) in line or is_number(line) or is_blank_row(line) for line in ends)
 
 
 def _c3d(head: bytes, path: Path) -> bool:
@@ -266,6 +282,7 @@ _FORMATS = (
     ),
     Format("parquet", "a Parquet table", "table", _starts(b"PAR1"), _TABLE, "_parquet"),
     Format("microstrain-csv", "MicroStrain IMU CSV", "instruments", _microstrain, ("g",), "_microstrain"),
+    Format("smartwheel", "SmartWheel CSV, 25 columns without names", "instruments", _smartwheel, (), "_smartwheel"),
     Format("csv", "a plain CSV table with a header line", "table", _table, (*_TABLE, "header")),
 )
 FORMATS: Mapping[str, Format] = MappingProxyType({entry.name: entry for entry in _FORMATS})

@@ -1,8 +1,8 @@
-"""Text files of instruments, each with a header of its own: Vicon Nexus CSV, TRC, MicroStrain CSV.
+"""Text files of instruments, each in a layout of its own: Vicon Nexus CSV, TRC, MicroStrain CSV, SmartWheel CSV.
 
 Vicon: blocks of name, rate, labels, components, units and one row per frame. TRC (Motion Analysis, OpenSim): three
 header lines, two lines of names, tab-separated rows. MicroStrain: a preamble, then time, specific force in g, angular
-rate, a half-rate gravity estimate.
+rate, a half-rate gravity estimate. SmartWheel: numbers without names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from palpate.recording import formats, text
 from palpate.recording.headers import si_or_none
 from palpate.recording.recording import Array, Channel, Recording
 
-VICON, TRC, MICROSTRAIN = "vicon-csv", "trc", "microstrain-csv"
+VICON, TRC, MICROSTRAIN, SMARTWHEEL = "vicon-csv", "trc", "microstrain-csv", "smartwheel"
 _HEADER_LINES = 5
 """Of a block and of a TRC file."""
 _FILLED = re.compile(rb"[^,;\t \r\n]")
@@ -37,6 +37,13 @@ _PREAMBLE = 38
 ACCELERATION = tuple(f"acceleration.{axis}" for axis in "xyz")
 ANGULAR_RATE = tuple(f"angular_rate.{axis}" for axis in "xyz")
 GRAVITY = tuple(f"gravity.{axis}" for axis in "xyz")
+_SMARTWHEEL_HZ = 240.0
+_SMARTWHEEL: Mapping[str, tuple[int, float, str]] = {
+    "angle": (3, np.pi / 180, "rad"),
+    **{f"force.{axis}": (18 + k, 1.0, "N") for k, axis in enumerate("xyz")},
+    **{f"torque.{axis}": (21 + k, 1.0, "N m") for k, axis in enumerate("xyz")},
+}
+"""Column from 0, factor and unit of each channel, as Kinetics Toolkit reads them."""
 _LEAST_COLUMNS = 7
 # Zero-based columns where no line names them; gravity stands backwards, with a flag after each value.
 _POSITIONS: Mapping[str, int] = dict(
@@ -259,7 +266,9 @@ def _labels(path: Path, columns: Sequence[str], width: int, about: Mapping[str, 
         named.pop()
     labels = [label or f"unnamed{place + 1}" for place, label in enumerate(named)]
     stated = about.get("NumMarkers", "")
-    if stated.isdigit() and int(stated) != len(labels):
+    if stated.isdigit() and int(stated) < len(labels):  # virtual markers come last, and some programs do not count them
+        labels = labels[: max(int(stated), (width - _FIRST) // 3)]
+    if stated.isdigit() and int(stated) > len(labels):
         raise FileProblem(
             path, f"NumMarkers is {stated}, but {len(labels)} markers are named", line=4, remedy="export it again"
         )
@@ -408,3 +417,19 @@ class _Kind:
         """Of the file, counted from that of its first row."""
         seen = np.concatenate(self.seen)
         return range(first, first + self.count) if len(seen) == self.count else np.flatnonzero(seen) + first
+
+
+def read_smartwheel(path: Path) -> Recording:
+    """Read the wheel's angle (rad, without jumps by whole turns), force (N) and moment (N m) on its push rim.
+
+    240 Hz by the second column, which counts the samples.
+    """
+    raw = read_bytes(path)
+    formats.check_kind(path, raw, SMARTWHEEL)
+    labels = [f"column {place + 1}" for place in range(25)]
+    values: Array = text.parse_rows(text.Rows(path, raw, 0, text.trimmed_end(raw), 1, ",", labels)).to_numpy()
+    times_s = (values[:, 1] - values[0, 1]) / _SMARTWHEEL_HZ
+    clock = text.clock_of(path, "smartwheel", times_s, np.arange(len(values)) + 1)
+    columns = {name: (values[:, column] * factor, unit) for name, (column, factor, unit) in _SMARTWHEEL.items()}
+    columns["angle"] = (np.unwrap(columns["angle"][0]), "rad")
+    return Recording({n: Channel(n, x, clock, unit) for n, (x, unit) in columns.items()}, path, SMARTWHEEL)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -18,7 +19,7 @@ from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
 from palpate.recording import text
 from palpate.recording.formats import as_utf8, check_kind, is_number, refusing_damage, separator_of
-from palpate.recording.headers import split_header, to_si
+from palpate.recording.headers import si_or_none, split_header, to_si
 from palpate.recording.recording import Array, Channel, Clock, Recording
 
 CSV, PARQUET = "csv", "parquet"
@@ -58,10 +59,16 @@ class TableOptions(TypedDict, total=False):
 def read(path: Path, *, header: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> Recording:
     """Read a CSV table; `header` names the columns of a file that has no header line."""
     raw = read_bytes(path)
-    # What merely looks like an IMU export may still be wanted as a plain table.
-    check_kind(path, raw, CSV, "microstrain-csv")
-    names, frame, first_line = _parse(path, as_utf8(raw), header, options.get("time", ""))
-    return recording_of(path, CSV, _stored(names, frame, first_line), options)
+    # What merely looks like an instrument's export may still be wanted as a plain table.
+    check_kind(path, raw, CSV, "microstrain-csv", "smartwheel")
+    data = text.with_separators(as_utf8(raw))
+    names, offset, first_line, separator = _head(path, data, header)
+    unique = text.distinct(names)
+    repeated = {name: [place + 1 for place, other in enumerate(names) if other == name] for name in names if name}
+    rows = text.Rows(path, data, offset, text.trimmed_end(data), first_line, separator, unique)
+    frame = text.parse_rows(rows, _texts(rows) | _times(unique, options.get("time", "")))
+    _check_repeated(path, {name: places for name, places in repeated.items() if len(places) > 1}, options)
+    return recording_of(path, CSV, _stored(unique, frame, first_line), options)
 
 
 def read_parquet(path: Path, **options: Unpack[TableOptions]) -> Recording:
@@ -85,44 +92,81 @@ def write_parquet(path: str | Path, recording: Recording) -> None:
         _frame(recording).write_parquet(file)
 
 
-def _parse(
-    path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLike
-) -> tuple[list[str], pl.DataFrame, int]:
-    """Headers, columns, and the line of the first row."""
+def _head(path: Path, data: bytes, header: Sequence[str] | None) -> tuple[list[str], int, int, str]:
+    """Headers with their units, offset and line of the first row of numbers, and the separator.
+
+    Lines before the header are passed over if they have fewer fields than the rows, a line below it if it holds units.
+    """
     lines, _ = text.first_lines(data, 0, 200)
-    skipped = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith(_COMMENT)), len(lines))
-    # a comment right before the numbers is the header itself, as numpy.savetxt writes it
-    if 0 < skipped < len(lines) and lines[skipped - 1].startswith(_COMMENT):
-        skipped -= is_number(text.split(lines[skipped], separator_of(lines[skipped]))[0])
-    _, offset = text.first_lines(data, 0, skipped) if skipped else ([], 0)
-    sample = lines[skipped:]
-    if not sample:
+    filled = [i for i, line in enumerate(lines) if line.strip() and not line.startswith(_COMMENT)]
+    if not filled:
         raise FileProblem(path, "there are no rows", remedy="export it again")
-    separator = separator_of(sample[0])
-    if header is None:
-        names, sample, first_line = text.split(sample[0].lstrip("#%/ "), separator), sample[1:], skipped + 2
-        _, offset = text.first_lines(data, offset, 1)
-        if all(is_number(name) for name in names if name):
+    separator = separator_of(lines[filled[-1]])
+    cells = {i: text.split(lines[i], separator) for i in filled}
+    ((width, _),) = Counter(len(row) for row in cells.values()).most_common(1)
+    first = next(i for i in filled if len(cells[i]) >= width)
+    if header is not None:
+        return _given(path, header, cells[first], first + 1), text.first_lines(data, 0, first)[1], first + 1, separator
+    if any(map(is_number, cells[first])):  # the header is above: shorter than the rows, or a comment (numpy.savetxt)
+        above = [i for i in range(first) if lines[i].strip()]
+        if not above:
             raise FileProblem(
                 path,
                 "the first line holds numbers, not the names of the columns",
-                line=skipped + 1,
-                remedy="write a header line, or name the columns with the option header",
+                line=first + 1,
+                remedy="write a header line, or name the columns: header: [t, angle] in the experiment file, "
+                "--header t,angle on the command line",
             )
+        names, rows_from = text.split(lines[above[-1]].lstrip(f"#%/ {separator}"), separator), first
     else:
-        names, first_line = [*header], skipped + 1
-    cells = [text.split(line, separator) for line in sample if line.strip()]
-    width = len(cells[0]) if cells else len(names)
-    names = text.distinct([*names, *[""] * (width - len(names))][:width])
-    filled = [[row[place] for row in cells if place < len(row) and row[place]] for place in range(width)]
-    texts = {place for place, column in enumerate(filled) if column and not is_number(column[0])}
-    rows = text.Rows(path, data, offset, text.trimmed_end(data), first_line, separator, names)
-    return names, text.parse_rows(rows, texts | _times(names, time)), first_line
+        names, rows_from = cells[first], first + 1
+        below = next((i for i in filled if i > first), None)
+        units = [] if below is None else [cell.strip("[]() ") for cell in cells[below]]
+        known = all(not u or si_or_none(u) is not None for u in units)
+        if below is not None and known and any(u and not is_number(u) for u in units):
+            pairs = zip_longest(names, units, fillvalue="")
+            names, rows_from = [f"{name} [{unit}]" if name and unit else name for name, unit in pairs], below + 1
+    if any(names[width:]):
+        wrong = f"the header names {len(names)} columns ({', '.join(names)}), the rows have {width}"
+        raise FileProblem(path, wrong, line=rows_from, remedy="correct the header")
+    named = [*names, *[""] * (width - len(names))][:width]
+    return named, text.first_lines(data, 0, rows_from)[1], rows_from + 1, separator
+
+
+def _given(path: Path, header: Sequence[str], row: Sequence[str], line: int) -> list[str]:
+    """The names that the user gives, one for each column; empty columns at the end need none."""
+    if not any(map(is_number, row)):
+        wrong = f"the file names its columns itself ({', '.join(row)}), and the option header does so too"
+        raise FileProblem(path, wrong, line=line, remedy="leave header out")
+    filled = max(place + 1 for place, cell in enumerate(row) if cell)
+    if not filled <= len(header) <= len(row):
+        wrong = f"the option header names {len(header)} columns, the rows have {filled}"
+        raise FileProblem(path, wrong, line=line, remedy='name each; "" leaves a column out')
+    return [*header, *[""] * (len(row) - len(header))]
+
+
+def _texts(rows: text.Rows) -> set[int]:
+    """The places of columns whose first entry is no number: notes, dates."""
+    lines, _ = text.first_lines(rows.data, rows.start, 200, rows.stop)
+    cells = [text.split(line, rows.separator) for line in lines if line.strip()]
+    entries = [[row[place] for row in cells if place < len(row) and row[place]] for place in range(len(rows.labels))]
+    return {place for place, column in enumerate(entries) if column and not is_number(column[0])}
+
+
+def _check_repeated(path: Path, repeated: Mapping[str, Sequence[int]], options: TableOptions) -> None:
+    """Refuse a column that is asked for by a name that two have; "#1" or "#2" behind it says which."""
+    specs = [spec_of(column) for column in (*options.get("columns", {}).values(), options.get("time", ""))]
+    for name in (name for spec in specs for name in spec.names):
+        for header, places in repeated.items():
+            if name in (header, split_header(header)[0]):
+                listed = " and ".join(map(str, places))
+                remedy = f"rename one in the file, or write {header}#1 for the first and {header}#2 for the second"
+                raise FileProblem(path, f"the columns {listed} are both named {header!r}", remedy=remedy)
 
 
 def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
     """The place of the column of times, which is read as text: its numbers may need 64 bits, or be dates."""
-    wanted = spec_of(time).column
+    wanted = str(spec_of(time).column).removesuffix("#1")
     bare = [split_header(header)[0] for header in headers]
     named = [
         wanted in pair if wanted else text.time_name(pair[1]) is not None for pair in zip(headers, bare, strict=True)
@@ -368,6 +412,7 @@ def _split(name: str, unit: str) -> tuple[str, str]:
 
 def _named(path: Path, wanted: str, known: Collection[str]) -> str:
     """The one of the known names that is meant: units may stand behind it, and groups be left out if that is clear."""
+    wanted = wanted.removesuffix("#1")  # the first of those with one name
     exact = [name for name in (wanted, split_header(wanted)[0]) if name in known]
     matches = exact[:1] or [name for name in known if name.endswith(f"/{wanted}")]
     if not matches:

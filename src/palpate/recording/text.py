@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import FileProblem
 from palpate.physics.units import parse_unit
+from palpate.recording.formats import is_blank_row
 from palpate.recording.recording import Array, Clock, disorder
 
 Lines = NDArray[np.intp] | Sequence[int]
@@ -27,9 +28,17 @@ _DATE_FORMATS = (
     "%m/%d/%Y %H:%M:%S%.f",
     "%Y-%m-%d %H:%M:%S%.f",
     "%Y/%m/%d %H:%M:%S%.f",
+    "%d/%m/%Y %H:%M:%S%.f",
+    "%d.%m.%Y %H:%M:%S%.f",
     "%m/%d/%Y %I:%M:%S%.f %p",
 )
-_TIME = re.compile(r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed)(?:[ _](s|ms|us|ns))?", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed|x_value|zeit(?:stempel)?|temps|tiempo)(?:[ _](s|ms|us|ns))?",
+    re.IGNORECASE,
+)
+_ZONE = r"\s*(Z|UTC|[+-]\d\d:?\d\d)$"
+_DAYTIME = r"^(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)$"
+_DAY_NS = 86_400_000_000_000
 
 
 def split(line: str, separator: str) -> list[str]:
@@ -37,6 +46,14 @@ def split(line: str, separator: str) -> list[str]:
     quoted = '"' in line
     fields = next(reader([line], delimiter=separator, skipinitialspace=True)) if quoted else line.split(separator)
     return [field.strip() for field in fields]
+
+
+def with_separators(data: bytes) -> bytes:
+    """A table whose columns only blanks set apart, with commas instead; any other as it is."""
+    last = data[: trimmed_end(data)].rpartition(b"\n")[2]
+    if any(mark in last for mark in (b",", b";", b"\t")) or not is_blank_row(last.decode(errors="replace")):
+        return data
+    return re.sub(rb"[ ]+", b",", re.sub(rb"(?m)^[ ]+|[ ]+(?=\r?$)", b"", data))
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -226,7 +243,7 @@ def seconds(path: Path, column: pl.Series, lines: Lines, *, unit: str = "", sinc
         column = as_times(path, column, lines)
     start = column if since is None else since
     if column.dtype.is_temporal():
-        column, start = (x.cast(pl.Datetime("ns")).to_physical() for x in (column, start))
+        column, start = (_nanoseconds(x) for x in (column, start))
         unit = "ns"
     for row in column.is_null().arg_true()[:1]:
         raise FileProblem(path, "the time is missing", line=int(lines[int(row)]), remedy="remove or complete the row")
@@ -236,6 +253,12 @@ def seconds(path: Path, column: pl.Series, lines: Lines, *, unit: str = "", sinc
     if (beyond or unit == "ns") and len(column):
         return (column - start[0]).cast(pl.Float64).to_numpy() * factor
     return column.cast(pl.Float64).to_numpy() * factor
+
+
+def _nanoseconds(column: pl.Series) -> pl.Series:
+    """Of dates, of durations, or of times of day."""
+    kind = pl.Datetime("ns") if isinstance(column.dtype, pl.Datetime | pl.Date) else pl.Duration("ns")
+    return column.cast(kind).to_physical()
 
 
 def as_times(path: Path, column: pl.Series, lines: Lines) -> pl.Series:
@@ -249,12 +272,31 @@ def as_times(path: Path, column: pl.Series, lines: Lines) -> pl.Series:
         candidates.append(text.cast(wanted, strict=False))
         if candidates[-1].null_count() == 0:
             return candidates[-1]
-    plain = cells.str.replace(r"^(\d{4}-\d\d-\d\d)T", "${1} ").str.replace(r"\s*(Z|UTC|\+00:?00)$", "")
+    candidates.append(_daytimes(commas))
+    if candidates[-1].null_count() == 0:
+        return candidates[-1]
+    plain = commas.str.replace(r"^(\d{4}-\d\d-\d\d)T", "${1} ").str.replace(_ZONE, "")
+    zone = _zones(cells)
     for layout in _DATE_FORMATS:
-        candidates.append(plain.str.to_datetime(layout, time_unit="ns", strict=False))
+        candidates.append(plain.str.to_datetime(layout, time_unit="ns", strict=False) - zone)
         if candidates[-1].null_count() == 0:
             return candidates[-1]
     best = min(candidates[1:], key=pl.Series.null_count)
     row = int(best.is_null().arg_true()[0])
     wrong = f"{cells[row]!r} is not a time" if cells[row] else "the time is missing"
-    raise FileProblem(path, wrong, line=int(lines[row]), remedy="write seconds, nanoseconds or a date")
+    raise FileProblem(path, wrong, line=int(lines[row]), remedy="write seconds, nanoseconds, 12:34:56.789 or a date")
+
+
+def _daytimes(cells: pl.Series) -> pl.Series:
+    """Nanoseconds of texts "12:34:56.789" or "34:56.789", on over midnight."""
+    hours, minutes, seconds = (cells.str.extract(_DAYTIME, group).cast(pl.Float64) for group in (1, 2, 3))
+    of_day = (((hours.fill_null(0.0) * 60 + minutes) * 60 + seconds) * 1e9).round().cast(pl.Int64)
+    days = (of_day.diff().fill_null(0) < -_DAY_NS // 2).cum_sum()
+    return (of_day + days.cast(pl.Int64) * _DAY_NS).cast(pl.Duration("ns"))
+
+
+def _zones(cells: pl.Series) -> pl.Series:
+    """How far local time is ahead of UTC, by the end of each text ("+01:00", "Z", nothing)."""
+    zone = cells.str.extract(r"\d\s*([+-]\d\d:?\d\d)$", 1).fill_null("+0000").str.replace(":", "", literal=True)
+    hours, minutes = zone.str.slice(0, 3).cast(pl.Int64), (zone.str.slice(0, 1) + zone.str.slice(3)).cast(pl.Int64)
+    return ((hours * 60 + minutes) * 60_000_000_000).cast(pl.Duration("ns"))

@@ -127,7 +127,7 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
 
 def load_options(part: RecordingPart) -> dict[str, Any]:
     """The options with which `palpate.load` reads a recording as the experiment file describes it."""
-    held = part.model_dump(include={"device", "g", "columns", "time", "rate"} & part.model_fields_set)
+    held = part.model_dump(include={"device", "g", "columns", "time", "rate", "header"} & part.model_fields_set)
     return {name: value for name, value in held.items() if value is not None}
 
 

@@ -81,6 +81,9 @@ class FilePart(Part):
     file: str = key("path, relative to the experiment file or to --data", "recording.csv")
     time: TimePart | None = optional("tables: the time column", "{column: t, unit: ms}")
     rate: q.Frequency | None = optional("tables without times: samples per second", "500 Hz", gt=0)
+    header: list[str] | None = optional(
+        'CSV tables without a header line: the names of their columns; "" leaves one out', "[t, angle, torque]"
+    )
 
 
 FORMAT: Any = optional("the file's format; recognised if absent")
@@ -89,7 +92,7 @@ FORMAT: Any = optional("the file's format; recognised if absent")
 class WrenchPart(FilePart):
     """The load cell's recording."""
 
-    format: Literal["dspace-mat", "csv", "parquet", "c3d", "hdf5", "mat", "rosbag"] | None = FORMAT
+    format: Literal["dspace-mat", "csv", "parquet", "c3d", "hdf5", "mat", "rosbag", "smartwheel"] | None = FORMAT
     device: str | None = optional("which device of a dSPACE file", "Platform")
     channels: Annotated[Names, Field(min_length=6, max_length=6)] | None = optional(
         "names of f_x, f_y, f_z, n_x, n_y, n_z in the file; if absent: Fx1_RawZero to Tz1_RawZero (device Platform_2: "
@@ -163,8 +166,11 @@ class SignalsPart(FilePart):
     the path of a point and the force on it.
     """
 
-    format: Literal["csv", "parquet", "hdf5", "mat"] | None = FORMAT
-    columns: dict[str, ColumnPart] = key("name -> its column and unit", "{angle: {column: position, unit: rad}}")
+    format: Literal["csv", "parquet", "hdf5", "mat", "smartwheel"] | None = FORMAT
+    columns: Columns = optional(
+        "name -> its column and unit; if absent, the names and units of the file itself",
+        "{angle: {column: position, unit: rad}}",
+    )
     rate: q.Frequency | None = optional(
         "for tables without times: samples per second. Inertia and damping are as right as this number", "70 Hz", gt=0
     )
