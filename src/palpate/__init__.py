@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from palpate.identify.solution import Status as Status
     from palpate.mechanisms import Linkage as Linkage
     from palpate.mechanisms import Mechanism as Mechanism
+    from palpate.mechanisms import check_mechanism as check_mechanism
     from palpate.model import Model as Model
     from palpate.model import load_object as load_object
     from palpate.motion.clock import ClockMap as ClockMap

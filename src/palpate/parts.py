@@ -17,7 +17,7 @@ from typing import Any
 from palpate.elements import ELEMENTS, Element, check_element
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes
-from palpate.mechanisms import LINKAGES, MECHANISMS, Linkage, Mechanism, check_linkage
+from palpate.mechanisms import LINKAGES, MECHANISMS, Linkage, Mechanism, check_linkage, check_mechanism
 
 GROUP = "palpate.parts"
 """The entry points under which a package announces a module of parts."""
@@ -45,6 +45,7 @@ SHIPPED = Parts(ELEMENTS, MECHANISMS, LINKAGES)
 CHECKS: tuple[tuple[type[Any], Callable[[Any], object]], ...] = (
     (Element, check_element),
     (Linkage, check_linkage),
+    (Mechanism, check_mechanism),
 )
 """What a part must pass as it is made without options."""
 
@@ -52,8 +53,8 @@ CHECKS: tuple[tuple[type[Any], Callable[[Any], object]], ...] = (
 def load_parts(name: str | Path) -> Parts:
     """What ships, and what a Python file (`mine.py`) or an installed entry point of the group `palpate.parts` adds.
 
-    The file is code and is run. Elements must pass `check_element` and linkages `check_linkage`, as they are made
-    without options.
+    The file is code and is run. Elements must pass `check_element`, linkages `check_linkage` and mechanisms
+    `check_mechanism`, as they are made without options.
     """
     path = Path(name)
     if path.suffix == ".py":

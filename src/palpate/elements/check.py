@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
-from typing import Any, ClassVar, NoReturn, cast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -14,35 +13,8 @@ from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics
+from palpate.physics.symbols import SYMBOLS, Symbol
 from palpate.physics.units import parse_unit
-
-
-class Symbol:
-    """A number that, like a symbol, knows + - * / and no NumPy function, comparison or conversion."""
-
-    __array_ufunc__: ClassVar[None] = None
-    """NumPy's functions refuse it."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value.value if isinstance(value, Symbol) else float(value)
-
-    def __bool__(self) -> bool:  # noqa: D105
-        raise TypeError("a symbol is neither true nor false")
-
-
-def _wrapped(function: Callable[..., Any], *, swapped: bool = False) -> Callable[..., Symbol]:
-    return lambda *x: Symbol(function(*(Symbol(v).value for v in (x[::-1] if swapped else x))))
-
-
-for _name in ("add", "sub", "mul", "truediv"):
-    setattr(Symbol, f"__{_name}__", _wrapped(getattr(operator, _name)))
-    setattr(Symbol, f"__r{_name}__", _wrapped(getattr(operator, _name), swapped=True))
-setattr(Symbol, "__neg__", _wrapped(operator.neg))  # noqa: B010 - as the others
-SYMBOLS = Functions(**{f.name: _wrapped(getattr(FLOATS, f.name)) for f in fields(Functions)})
-"""The table of functions for such numbers."""
-
 
 _SAMPLES = 64
 _FORCE, _MOMENT = (1.0, 1.0, -2.0), (1.0, 2.0, -2.0)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from palpate.mechanisms.check import check_mechanism as check_mechanism
 from palpate.mechanisms.four_bar import FourBar as FourBar
 from palpate.mechanisms.free import Free as Free
 from palpate.mechanisms.hinge import Hinge as Hinge

@@ -145,6 +145,11 @@ class Mechanism(ABC):
         return () if self.main is None else (self.main,)
 
     @property
+    def untold(self) -> tuple[str, ...]:
+        """Coordinates with another one's position, or without an acceleration: forces along them look at neither."""
+        return ()
+
+    @property
     def joints(self) -> tuple[Joint, ...]:
         """The chain of joints from the ground to the body frame."""
         return ()
@@ -178,7 +183,7 @@ class Mechanism(ABC):
     def row_components(self) -> tuple[int, ...]:
         """Which component of a wrench in the body frame each row is, where it is one: of a single freedom."""
         names = [row.name for row in WRENCH_ROWS]
-        return tuple(names.index(row.name) for row in self.rows)
+        return tuple(names.index(row.name) for row in self.rows if row.name in names)
 
     @property
     def leaning(self) -> float:
@@ -216,9 +221,19 @@ class Mechanism(ABC):
         """The same with gravity (m/s2) as a vector in its frame; where z must point up, only its size counts."""
         return replace(self, gravity=float(np.linalg.norm(np.asarray(gravity, dtype=float))))
 
-    @abstractmethod
     def observe(self, motion: Motion) -> Kinematics:
-        """Measured motion -> kinematics (identification)."""
+        """Measured motion -> kinematics (identification): the accelerations are those nearest to the motion's."""
+        states = self.states(motion)
+        still = [np.zeros(len(states))] * len(self.accelerations)
+
+        def told(acc: Sequence[Scalar]) -> FloatArray:
+            k = self.body_motion(list(states.T), acc, ARRAYS)
+            return _stacked((*k.specific_acceleration, *k.omega_dot), len(states))
+
+        measured = np.hstack([motion.specific_acceleration, motion.omega_dot])
+        acc = _nearest(told, still, measured)
+        k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
+        return replace(k, coordinates=self.expand(list(states.T), list(acc.T), ARRAYS).coordinates)
 
     @abstractmethod
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
@@ -287,8 +302,20 @@ class Mechanism(ABC):
         return Motion(times_s, a, omega, omega_dot, Poses(times_s, R.transpose(2, 0, 1), r), v, positions)
 
     def states(self, motion: Motion) -> FloatArray:
-        """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`."""
-        raise PalpateError(f"mechanism {self.type!r}: it cannot read its states from a motion")
+        """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`.
+
+        The positions of its poses, and the speeds that are nearest to the motion's velocity and omega.
+        """
+        if motion.poses is None or motion.velocity is None:
+            raise DataProblem(self.type, "the motion has no poses or no velocity", remedy="build it from markers")
+        q = self.coordinates_of(motion.poses) if motion.positions is None else motion.positions
+        still = [np.zeros(len(q))] * len(self.accelerations)
+
+        def told(speeds: Sequence[Scalar]) -> FloatArray:
+            state = [*q.T, *speeds]
+            return _stacked((*self.velocity(state, ARRAYS), *self.body_motion(state, still, ARRAYS).omega), len(q))
+
+        return np.hstack([q, _nearest(told, still, np.hstack([motion.velocity, motion.omega]))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +375,23 @@ class OneFreedom(Mechanism):
         if self.linkage is not None:
             self.linkage.check_reach(position)
         return position
+
+
+def _stacked(values: Sequence[Scalar], samples: int) -> FloatArray:
+    """(samples, numbers)."""
+    return np.stack([np.broadcast_to(np.asarray(x, dtype=float), samples) for x in values], axis=1)
+
+
+def _nearest(
+    told: Callable[[Sequence[Scalar]], FloatArray], still: Sequence[FloatArray], measured: FloatArray
+) -> FloatArray:
+    """x (samples, n) of which `told`, linear but for a constant, comes nearest to what was measured (samples, m)."""
+    start, one = told(still), np.eye(len(still))
+    J = np.stack([told([s + e for s, e in zip(still, unit, strict=True)]) - start for unit in one], axis=2)
+    off = measured - start
+    known, x = np.isfinite(off).all(axis=1) & np.isfinite(J).all(axis=(1, 2)), np.full((len(off), len(still)), np.nan)
+    x[known] = np.einsum("nij,nj->ni", np.linalg.pinv(J[known]), off[known])
+    return x
 
 
 def into_body(R: Matrix, v: Triple) -> Triple:

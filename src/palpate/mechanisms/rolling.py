@@ -136,8 +136,12 @@ class Rolling(Mechanism):
         names += [YAW, HEADING] if self.moves != "planar" else []
         names += [PATCH] if self.moves == "full" else []
         names += [name for name in self.moving if name != WHEEL]
-        feet = [f"foot_{i + 1}{way}" for i in range(len(self.feet)) for way in ("", "_ahead", "_aside")]
-        return {**dict.fromkeys(names, "rad"), **dict.fromkeys(feet, "m")}
+        return {**dict.fromkeys(names, "rad"), **dict.fromkeys(self.untold, "m")}
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """The feet: what slips has its height as its position."""
+        return tuple(f"foot_{i + 1}{way}" for i in range(len(self.feet)) for way in ("", "_ahead", "_aside"))
 
     @property
     def state(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import along_travel
-from palpate.experiment.stage.inputs import FIT_ATTENUATION_DB
+from palpate.experiment.stage.inputs import FIT_ATTENUATION_DB, projected
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance
@@ -256,7 +256,7 @@ def rest(case: Case) -> Iterator[Finding]:
     fit, inputs = case.fit, case.fit.inputs
     if case.refused:
         return
-    effort = fit.balance.wrench[:, inputs.mechanism.row_components[0]]
+    effort = projected(fit.balance)[:, 0]
     length = 2 * (round(2 * REST_S * inputs.rate_hz) // 2) + 1
     segments = case.prepared.segments
     resting = fit.moved.resting & inputs.inside([*segments["quasi_static"], *segments["train"]])

@@ -270,7 +270,7 @@ def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     inputs, balance = fit.inputs, fit.balance
     low = fit_balance(inputs, fit.moved, balance)
     idle = _idle_components(fit)
-    row = balance.wrench[:, inputs.mechanism.row_components[0]]
+    row = projected(balance)[:, 0]
     raw = np.nan_to_num(np.vstack([*idle.values(), np.gradient(row, balance.times_s)]))
     lines: list[FloatArray] = []
     pieces: list[Any] = []

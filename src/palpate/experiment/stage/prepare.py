@@ -120,6 +120,9 @@ def prepare(experiment: Experiment[Any], tell: Tell = silent, *, handles: Handle
 
 def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     config, mechanism, unit = experiment.config, model.mechanism, model.mechanism.position_units[0]
+    if not mechanism.row_components:
+        wrong = f"the row of the mechanism {mechanism.type!r} is no component of a wrench: a table does not tell it"
+        raise experiment.problem("recordings.signals", wrong, "record markers and a load cell")
     tell("reading the table", 0.0)
     even, findings = recordings.read_table(experiment, config.recordings.signals, model)
     position, segments = even.seen_x[:, 0], recordings.segments_of(experiment, even.times_s, even.rows)
