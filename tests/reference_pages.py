@@ -147,13 +147,20 @@ An effect, a mechanism or a linkage of your own is a small class in a Python fil
 [a part of your own](own-part.md). `palpate schema` prints the JSON Schema of these files for your editor.
 """
 
+_SEVERAL = """\
+`linkage:` of a hinge or a slide is one of these, or a list of several whose coordinates bear different names: a
+tailgate has a strut on either side and a motor. `after: closer` lets the coordinate `closer` of an earlier one drive it
+instead of the hinge. An experiment file that says of a list what differs names the linkage by its `coordinate`:
+`mechanism: {linkage: [{coordinate: strut, body: [52 cm, 3 cm]}, {coordinate: strap}]}`."""
+
 
 def object_reference() -> str:
     """Markdown: the objects that ship, then every mechanism, linkage and element with its options."""
     names = ", ".join(f"`{name}`" for name in shipped_objects())
     lines = [_INTRODUCTION, f"Objects that ship: {names}.", ""]
-    for heading, types in (("Mechanisms", MECHANISMS), ("Linkages", LINKAGES), ("Elements", ELEMENTS)):
-        lines += [f"## {heading}", ""]
+    parts = (("Mechanisms", "", MECHANISMS), ("Linkages", _SEVERAL, LINKAGES), ("Elements", "", ELEMENTS))
+    for heading, about, types in parts:
+        lines += [f"## {heading}", "", *([about, ""] if about else [])]
         for name, kind in types.items():
             lines += [f"### `{name}`", "", _words(kind), "", *_options(kind), *_parameters(kind), ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -20,7 +20,8 @@ def test_a_door(door_folder: Path) -> None:
     assert "hold it still at more positions over the whole travel" in done.stdout
     data = json.loads(palpate("explain", door_folder / "body.yaml", "--json").stdout)
     assert [p["name"] for p in data["parameters"]][:3] == ["I", "b_v", "b_c"]
-    assert data["linkage"] == {"type": "four-bar", "coordinate": "closer", "unit": "rad"}
+    driven = {"type": "four-bar", "coordinate": "closer", "unit": "rad", "after": "hinge"}
+    assert data["linkages"] == [driven]
 
 
 def test_a_handle(short_handle_folder: Path) -> None:

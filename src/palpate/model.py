@@ -391,7 +391,7 @@ def _describe(part: Any) -> dict[str, Any]:
     def plain(value: Any) -> Any:
         if is_dataclass(value):
             return _describe(value)
-        return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+        return [plain(v) for v in cast("tuple[Any, ...]", value)] if isinstance(value, tuple) else value
 
     return {"type": part.type, **{f.name: plain(getattr(part, f.name)) for f in fields(part) if f.init}}
 
@@ -414,6 +414,8 @@ def _build(
             raise PalpateError(f"{kind} {name!r}: {option} must be a number in SI units, not {value!r}")
         if isinstance(value, dict) and linkages is not None:  # a part of a part: the linkage of a hinge
             options[option] = _build(option, value, linkages)
+        if option == "linkage" and isinstance(value, list) and linkages is not None:
+            options[option] = tuple(_build(option, v, linkages) for v in cast("list[Any]", value))
     try:
         return types[name](**options)
     except TypeError as error:

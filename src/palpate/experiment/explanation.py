@@ -21,16 +21,16 @@ def explain(experiment: Experiment[Any]) -> dict[str, Any]:
         raise experiment.problem("stage", "nothing is identified in the motion stage", "handle or body")
     model = object_model(experiment)
     mechanism = model.mechanism
-    linkage, driven = mechanism.linkage, None
-    if linkage is not None:
-        driven = {"type": linkage.type, "coordinate": linkage.coordinate, "unit": linkage.unit}
     return {
         "object": model.name,
         "mechanism": mechanism.type,
         "frame": mechanism.frame,
         "state": list(mechanism.state),
         "coordinates": dict(mechanism.coordinates),
-        "linkage": driven,
+        "linkages": [
+            {"type": x.type, "coordinate": x.coordinate, "unit": x.unit, "after": x.after or str(mechanism.main)}
+            for x in mechanism.linkages
+        ],
         "rows": [{"name": row.name, "unit": row.unit} for row in mechanism.rows],
         "balance": _equation(model),
         "elements": [

@@ -27,7 +27,7 @@ class Hinge(OneFreedom):
 
     State: angle (rad), speed (rad/s). `inclination` (rad): from the axis z to the vertical, 0 for an upright hinge (pi
     if z points down); `direction` (rad): which way up leans, about z from x of the hinge's frame at angle zero.
-    `linkage`: what the hinge drives, such as a closer; it adds a coordinate.
+    `linkage`: what the hinge drives, such as a closer, or a list of several; each adds a coordinate.
     """
 
     type: ClassVar[str] = "hinge"

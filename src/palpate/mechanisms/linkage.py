@@ -5,24 +5,30 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
 from palpate.physics.units import shown
+
+TRIED = 400
+"""Positions at which it is asked how far a chain of linkages follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linkage(ABC):
-    """From a mechanism's main coordinate q to a driven one: a frozen dataclass that derives from this class.
+    """From a coordinate q to one that it drives: a frozen dataclass that derives from this class.
 
     Its fields are its options in an object file; a driven coordinate that elements act on bears the name `coordinate`.
     """
 
+    after: str | None = field(default=None, kw_only=True)
+    """The coordinate of the linkage that drives this one; None: the mechanism's own coordinate does, which the words
+    below call main."""
     type: ClassVar[str]
     options: ClassVar[Mapping[str, str]]
     """Units of the options that have one; "main": that of the coordinate that drives it."""
@@ -34,7 +40,7 @@ class Linkage(ABC):
 
     @property
     def driven_by(self) -> tuple[str, ...]:
-        """Units of the main coordinates that may drive it."""
+        """Units of the coordinates that may drive it."""
         return ("rad",)
 
     @property
@@ -75,18 +81,53 @@ class Linkage(ABC):
         """Units of the options where the main coordinate is in this unit, "rad" or "m"."""
         return {name: unit if of == "main" else of for name, of in cls.options.items()}
 
-    def check_reach(self, position: FloatArray) -> None:
-        """Refuse measured main positions that it cannot follow; NaN is not judged."""
+    def check_reach(self, position: FloatArray, unit: str | None = None, of: str = "") -> None:
+        """Refuse measured positions, in this unit, that it cannot follow; NaN is not judged. of: whose they are."""
         low, high = self.reach
         out = np.flatnonzero((position < low) | (position > high))
         if len(out):
-            unit = self.driven_by[0]
+            unit = unit or self.driven_by[0]
+            there = f"{of} at {shown(float(position[out[0]]), unit)}" if of else shown(float(position[out[0]]), unit)
             raise DataProblem(
                 "linkage",
-                f"sample {out[0]}: {shown(float(position[out[0]]), unit)} is out of the linkage's reach, "
+                f"sample {out[0]}: {there} is out of the linkage's reach, "
                 f"{shown(low, unit, named=False)} to {shown(high, unit)} ({len(out)} samples in all)",
                 remedy="check its lengths, and where the position is zero",
             )
+
+
+def followed(
+    driven: Callable[[FloatArray], FloatArray],
+    within: tuple[float, float],
+    described: tuple[float, float] | None,
+    ends: tuple[float, float],
+) -> tuple[float, float]:
+    """The main positions, without a gap, at which what another linkage drives stays between these ends.
+
+    within: what that linkage can follow; described: positions among which they begin. An end is found to 1e-9 of the
+    stretch that is looked at, a few times the described one.
+    """
+    first, last = described or (0.0, 1.0)
+    stretch = max(last - first, 1.0)
+    low, high = max(within[0], first - 6 * stretch), min(within[1], last + 6 * stretch)
+
+    def inside(at: FloatArray) -> BoolArray:
+        x = driven(at)
+        return (x >= ends[0]) & (x <= ends[1])
+
+    middle, found = 0.5 * (first + last), [0.0, 0.0]
+    for i, far in enumerate((low, high)):
+        at = np.linspace(middle, far, TRIED)
+        out = np.flatnonzero(~inside(at))
+        if not len(out):
+            found[i] = within[i]
+            continue
+        a, b = float(at[max(out[0] - 1, 0)]), float(at[out[0]])
+        for _ in range(30):
+            c = 0.5 * (a + b)
+            a, b = (c, b) if inside(np.array([c]))[0] else (a, c)
+        found[i] = a
+    return found[0], found[1]
 
 
 def check_linkage(linkage: Linkage) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from palpate.errors import DataProblem, PalpateError
-from palpate.mechanisms.linkage import Linkage
+from palpate.errors import DataProblem, PalpateError, UnknownName
+from palpate.mechanisms.linkage import TRIED, Linkage, followed
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
-from palpate.physics.units import STANDARD_GRAVITY
+from palpate.physics.units import STANDARD_GRAVITY, shown
 
 Matrix = tuple[Triple, Triple, Triple]
 """A rotation as three rows."""
@@ -130,9 +130,14 @@ class Mechanism(ABC):
         return True
 
     @property
-    def linkage(self) -> Linkage | None:
-        """What the main coordinate drives."""
-        return None
+    def linkages(self) -> tuple[Linkage, ...]:
+        """What the main coordinate drives, each after the one that drives it."""
+        return ()
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """What a tape measure says of all linkages, m."""
+        return tuple(length for link in self.linkages for length in link.lengths)
 
     @property
     def wheel(self) -> Wheel | None:
@@ -166,8 +171,13 @@ class Mechanism(ABC):
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The main positions that a linkage can follow."""
-        return (-math.inf, math.inf) if self.linkage is None else self.linkage.reach
+        """The main positions that all linkages can follow."""
+        return (-math.inf, math.inf)
+
+    @property
+    def described(self) -> tuple[float, float] | None:
+        """The main positions for which its linkages are described; None: it has none."""
+        return None
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -212,6 +222,20 @@ class Mechanism(ABC):
     def with_options(self, **options: Any) -> Self:
         """The same mechanism with other options, such as linkage, radius or feet, of those that it has."""
         return replace(self, **{f.name: options[f.name] for f in fields(self) if f.name in options})
+
+    def with_linkages(self, linkages: Sequence[Linkage]) -> Self:
+        """The same mechanism with other linkages."""
+        return self.with_options(linkage=tuple(linkages))
+
+    def with_lengths(self, lengths: Iterable[float]) -> Self:
+        """The same mechanism with other lengths of its linkages, m; refused where one cannot be assembled."""
+        others = iter(lengths)
+        return self.with_linkages([link.with_lengths([next(others) for _ in link.lengths]) for link in self.linkages])
+
+    def check_reach(self, position: FloatArray) -> None:
+        """Refuse measured main positions that a linkage cannot follow; NaN is not judged."""
+        for link in self.linkages:
+            link.check_reach(position)
 
     def forward(self) -> Self:
         """The same mechanism as a runtime must see it: friction that takes energy out."""
@@ -323,31 +347,89 @@ class OneFreedom(Mechanism):
     """A mechanism with one position, its speed and one row: a hinge, a slide.
 
     Its position is `main`, in `unit`. `inclination` and `direction` (rad) say how its axis stands to the vertical;
-    `linkage`: what it drives, such as the closer of a door; it adds a coordinate.
+    `linkage`: what it drives, such as the closer of a door, or a list of several; each adds a coordinate.
     """
 
     inclination: float = 0.0
     direction: float = 0.0
-    linkage: Linkage | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    linkage: Linkage | tuple[Linkage, ...] | None = None
     options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
     unit: ClassVar[str] = "rad"
     accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)  # pyright: ignore[reportIncompatibleMethodOverride]
     way: ClassVar[tuple[str, str]] = ("opening", "closing")
 
     def __post_init__(self) -> None:
-        """Refuse a linkage that this kind of motion cannot drive."""
-        if self.linkage is not None and self.unit not in self.linkage.driven_by:
-            kinds = {"rad": "an angle", "m": "a length"}
-            raise PalpateError(
-                f"linkage {self.linkage.type!r}: it is driven by {kinds[self.linkage.driven_by[0]]}, and the "
-                f"{self.state[0]} of a {self.type} is {kinds[self.unit]}"
-            )
+        """Refuse linkages that nothing can drive, or that bear one name."""
+        if isinstance(self.linkage, list | tuple):  # one alone is the same as no list
+            given = tuple(self.linkage)
+            object.__setattr__(self, "linkage", given[0] if len(given) == 1 else given or None)
+        kinds, units = {"rad": "an angle", "m": "a length"}, {str(self.main): self.unit}
+        for link in self.linkages:
+            where = f"linkage {link.type!r}"
+            if link.coordinate in units:
+                raise PalpateError(f"{where}: there is a coordinate {link.coordinate!r} already: name it `coordinate`")
+            driver = link.after or str(self.main)
+            if driver not in units:
+                raise UnknownName("coordinate before it", driver, units, where=f"{where}, after")
+            if units[driver] not in link.driven_by:
+                what = f"the {self.state[0]} of a {self.type}" if link.after is None else f"{driver!r}"
+                raise PalpateError(
+                    f"{where}: it is driven by {kinds[link.driven_by[0]]}, and {what} is {kinds[units[driver]]}"
+                )
+            units[link.coordinate] = link.unit
+        if len(self.linkages) > 1:
+            self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse linkages that cannot follow where they are described together."""
+        low, high = self.described or (0.0, 0.0)
+        if low > high:
+            raise PalpateError("linkage: their ranges do not meet: describe all for positions that the object visits")
+        try:
+            self.check_reach(np.linspace(low, high, TRIED))
+        except DataProblem as problem:
+            where = f"{shown(low, self.unit)} to {shown(high, self.unit)}, the range of all"
+            raise PalpateError(f"linkage: {where}: {problem}") from problem
+
+    @property
+    def linkages(self) -> tuple[Linkage, ...]:
+        """One, several or none."""
+        given = () if self.linkage is None else self.linkage
+        return given if isinstance(given, tuple) else (given,)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """What all follow; of one that another drives, as far as the driven position goes."""
+        low, high = -math.inf, math.inf
+        for link in self.linkages:
+            ends = link.reach
+            if link.after is not None:
+                ends = followed(lambda q, name=link.after: self._driven(q)[name], (low, high), self.described, ends)
+            low, high = max(low, ends[0]), min(high, ends[1])
+        return low, high
+
+    @property
+    def described(self) -> tuple[float, float] | None:
+        """Where the ranges of those that it drives itself meet."""
+        ranges = [link.range for link in self.linkages if link.after is None]
+        return (max(r[0] for r in ranges), min(r[1] for r in ranges)) if ranges else None
+
+    def check_reach(self, position: FloatArray) -> None:
+        """Each by the coordinate that drives it."""
+        at = self._driven(position) if len(self.linkages) > 1 else {str(self.main): position}
+        for link in self.linkages:
+            name = link.after or str(self.main)
+            link.check_reach(at[name], self.coordinates[name], name if link.after else "")
+
+    def _driven(self, position: FloatArray) -> dict[str, FloatArray]:
+        """Positions of all coordinates."""
+        moving = self._moving(position, 0.0, 0.0, ARRAYS)
+        return {name: np.asarray(c.position, dtype=float) for name, c in moving.items()}
 
     @property
     def coordinates(self) -> Mapping[str, str]:
         """The main coordinate and what it drives."""
-        driven = {} if self.linkage is None else {self.linkage.coordinate: self.linkage.unit}
-        return {str(self.main): self.unit, **driven}
+        return {str(self.main): self.unit, **{link.coordinate: link.unit for link in self.linkages}}
 
     @property
     def constant_projection(self) -> bool:
@@ -355,13 +437,17 @@ class OneFreedom(Mechanism):
         return self.linkage is None
 
     def _moving(self, position: Scalar, speed: Scalar, acceleration: Scalar, fn: Functions) -> dict[str, Coordinate]:
-        """The coordinates of a motion."""
-        main = {str(self.main): Coordinate(position, speed, acceleration)}
-        if self.linkage is None:
-            return main
-        driven, nu, nu_1 = self.linkage.transmit(position, fn)
-        other = Coordinate(driven, nu * speed, nu * acceleration + nu_1 * speed * speed, (nu,))
-        return {**main, self.linkage.coordinate: other}
+        """The coordinates of a motion; along a chain of linkages ratios multiply."""
+        main = Coordinate(position, speed, acceleration)
+        moving = {str(self.main): main}
+        for link in self.linkages:
+            by = moving[link.after or str(self.main)]
+            driven, nu, nu_1 = link.transmit(by.position, fn)
+            ratio = nu if by is main else nu * by.ratio[0]
+            moving[link.coordinate] = Coordinate(
+                driven, nu * by.speed, nu * by.acceleration + nu_1 * by.speed * by.speed, (ratio,)
+            )
+        return moving
 
     def _position(self, motion: Motion) -> FloatArray:
         """The measured position; refuses what the linkage cannot follow."""
@@ -372,8 +458,7 @@ class OneFreedom(Mechanism):
                 remedy=f"build it from the {self.state[0]} with the mechanism's motion()",
             )
         position = (self.coordinates_of(motion.poses) if motion.positions is None else motion.positions)[:, 0]
-        if self.linkage is not None:
-            self.linkage.check_reach(position)
+        self.check_reach(position)
         return position
 
 

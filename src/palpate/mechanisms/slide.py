@@ -27,7 +27,7 @@ class Slide(OneFreedom):
 
     State: position (m), speed (m/s). `inclination` (rad): how far x rises above the horizontal, 0 for a drawer, pi/2
     for a sash that opens upwards; `direction` (rad): which way up leans across the axis, about x from z of the frame.
-    `linkage`: what the slide drives; it adds a coordinate.
+    `linkage`: what the slide drives, or a list of several; each adds a coordinate.
     """
 
     type: ClassVar[str] = "slide"

@@ -365,8 +365,7 @@ def explanation_text(data: Data) -> Any:
     lines = [f"Mechanism: {data['mechanism']}. Frame: {data['frame']}."]
     coordinates = ", ".join(f"{name} ({unit})" for name, unit in data["coordinates"].items())
     lines += [f"Coordinates: {coordinates}."] if coordinates else []
-    if data["linkage"] is not None:
-        lines.append(f"{data['linkage']['coordinate']} is driven by a {data['linkage']['type']}.")
+    lines += [f"{x['coordinate']} is driven by {x['after']}, through a {x['type']}." for x in data["linkages"]]
     lines += [f"Balance of {rows}, free of constraint forces:", f"  {data['balance']}"]
     if "P·" in data["balance"]:
         lines.append("  P: the free rows of a wrench in the body frame")

@@ -405,7 +405,7 @@ def missing_stops(model: Model) -> str:
 def through_the_frame(model: Model, positions: FloatArray) -> str:
     """Whether a door left the main positions for which its linkage was described, in words; empty if not."""
     mechanism = model.mechanism
-    if mechanism.main is None or mechanism.linkage is None:
+    if mechanism.main is None or mechanism.described is None:
         return ""
     unit, (low, high) = mechanism.coordinates[mechanism.main], moving_range(model)
     if float(positions.min()) > low - _OUTSIDE_RANGE[unit] and float(positions.max()) < high + _OUTSIDE_RANGE[unit]:

@@ -746,14 +746,14 @@ def end_stops(model: Model) -> tuple[float, float]:
 
 
 def moving_range(model: Model, default: tuple[float, float] | None = None) -> tuple[float, float]:
-    """The main positions between which the object moves: its stops, else what its linkage was described for, else
+    """The main positions between which the object moves: its stops, else what its linkages are described for, else
     `default`, else 45 deg or 0.25 m to either side; zeros where the mechanism has no main coordinate.
     """
     mechanism = model.mechanism
     if mechanism.main is None:
         return 0.0, 0.0
     most = _EITHER_SIDE[mechanism.coordinates[mechanism.main]]
-    span = (default or (-most, most)) if mechanism.linkage is None else mechanism.linkage.range
+    span = mechanism.described or default or (-most, most)
     low, high = end_stops(model)
     low, high = (low if low > -math.inf else span[0]), (high if high < math.inf else span[1])
     return (low, high) if high > low else span

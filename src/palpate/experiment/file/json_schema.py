@@ -104,7 +104,7 @@ def _option(name: str, hint: Any, kind: type[Any], parts: Parts, required: Seque
     said: Schema = {} if unit is None else {"description": unit}
     if name == "linkage":
         linkages = [_part(t, c, parts, required) for t, c in parts.linkages.items()]
-        return {"anyOf": [*linkages, {"type": "null"}]}
+        return {"anyOf": [*linkages, {"type": "array", "items": {"anyOf": linkages}}, {"type": "null"}]}
     if words := literals(hint):
         return {**said, "enum": words}
     inner = [a for a in get_args(hint) if a is not type(None)] if get_origin(hint) not in (tuple, list) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from importlib import resources
@@ -265,11 +265,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
     "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),
     "wheel": Condition("objects that roll", None, lambda m: m.mechanism.wheel is not None),
-    "linkage": Condition(
-        "objects with a linkage of measured lengths",
-        None,
-        lambda m: m.mechanism.linkage is not None and bool(m.mechanism.linkage.lengths),
-    ),
+    "linkage": Condition("objects with a linkage of measured lengths", None, lambda m: bool(m.mechanism.lengths)),
     "mass": Condition(
         "models with a mass among their parameters", None, lambda m: "kg" in [p.unit for p in m.parameters.values()]
     ),
@@ -629,7 +625,8 @@ def object_model(experiment: Experiment[Any]) -> Model:
             raise experiment.problem(f"without.{i}", str(UnknownName("element", name, elements)))
         del elements[name]
     given = {**base.to_dict()["mechanism"], "gravity": config.gravity}
-    mechanism = _merged(given, _si(experiment, "mechanism", config.mechanism, given, base.mechanism.coordinates))
+    along = {**base.mechanism.coordinates, **_driven(config.mechanism, parts)}
+    mechanism = _merged(given, _si(experiment, "mechanism", config.mechanism, given, along))
     places: dict[str, str] = {}
     model = _built(experiment, "mechanism", base.name, mechanism, [])
     for i, options in enumerate(config.elements):
@@ -657,7 +654,7 @@ def object_model(experiment: Experiment[Any]) -> Model:
             if wrong:
                 raise experiment.problem(f"{key}.{name}", wrong)
     # links as long as houses: only their ratios count in the balance, so nothing else would show it
-    lengths = () if model.mechanism.linkage is None else model.mechanism.linkage.lengths
+    lengths = model.mechanism.lengths
     if lengths and not SHORTEST_M <= max(abs(length) for length in lengths) <= LONGEST_M:
         stated = ", ".join(f"{length:g}" for length in lengths)
         wrong = f"links of {stated} m do not belong to an object that people move by hand"
@@ -680,7 +677,8 @@ def option_units(
     """
     kind = parts.types.get(str(part.get("type")))
     if kind is not None and kind in parts.linkages.values() and coordinates is not None:
-        return dict(kind.options_along(next(iter(coordinates.values()))))
+        main = next(iter(coordinates.values()))
+        return dict(kind.options_along(coordinates.get(str(part.get("after")), main)))
     if kind is None or kind not in parts.elements.values() or coordinates is None:
         return {} if kind is None else dict(kind.options)
     element = kind()
@@ -691,22 +689,60 @@ def option_units(
     return {name: element.unit(unit, along) for name, unit in kind.options.items()}
 
 
+def _driven(mechanism: Options, parts: Parts) -> dict[str, str]:
+    """The coordinates that linkages of these options drive, by what they say in words alone: name -> "rad" or "m"."""
+    given, driven = mechanism.get("linkage"), dict[str, str]()
+    for part in cast("list[Options]", given if of_parts(given) else [given] if isinstance(given, dict) else []):
+        kind = parts.linkages.get(str(part.get("type")))
+        known = () if kind is None else {f.name for f in fields(kind) if f.init} - set(kind.options)
+        with suppress(PalpateError):  # what is wrong with it is said when it is built
+            if kind is not None:
+                link = kind(**{k: v for k, v in part.items() if k in known and isinstance(v, str)})
+                driven[link.coordinate] = link.unit
+    return driven
+
+
 def _built(experiment: Experiment[Any], key: str, name: str, mechanism: Options, elements: list[Options]) -> Model:
     with experiment.at(key):
         return Model.from_dict({"name": name, "mechanism": mechanism, "elements": elements}, experiment.parts)
 
 
 def _merged(base: Options, given: Options) -> Options:
-    """Options of the base, replaced by those given; parts of parts likewise, unless they are of another type."""
+    """Options of the base, replaced by those given; parts of parts likewise, unless they are of another type.
+
+    Of a list of parts the given list counts; what it says of one it adds to the part of the same coordinate.
+    """
     merged = dict(base)
     for key, value in given.items():
         old = merged.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
             one, other = cast("Options", old), cast("Options", value)
             merged[key] = _merged(one, other) if other.get("type", one["type"]) == one["type"] else other
+        elif of_parts(old) and of_parts(value):
+            others = {part["coordinate"]: part for part in cast("list[Options]", old)}
+            pairs = [(others.get(part.get("coordinate"), {}), part) for part in cast("list[Options]", value)]
+            merged[key] = [_merged({"": a}, {"": b})[""] if a else b for a, b in pairs]
         else:
             merged[key] = value
     return merged
+
+
+def of_parts(value: Any) -> bool:
+    """Whether this is a list of parts, such as linkages."""
+    listed = cast("list[Any]", value) if isinstance(value, list) else []
+    return bool(listed) and all(isinstance(x, dict) for x in listed)
+
+
+def same_part(part: Options, among: Any) -> Options:
+    """Of parts (one, a list of them, none), the one that drives the same coordinate; the part itself where none does.
+
+    >>> same_part({"coordinate": "strut"}, [{"type": "four-bar", "coordinate": "closer"}])
+    {'coordinate': 'strut'}
+    """
+    if not of_parts(among):
+        return cast("Options", among) if isinstance(among, dict) else part
+    named = [x for x in cast("list[Options]", among) if x.get("coordinate") == part.get("coordinate")]
+    return named[0] if named else part
 
 
 def _si(
@@ -722,8 +758,8 @@ def _si(
     def value(name: str, given: Any) -> Any:
         place = f"{key}.{name}"
         if isinstance(given, dict):
-            inner = typed.get(name)
-            return _si(experiment, place, cast("Options", given), cast("Options", inner or given), coordinates)
+            part = cast("Options", given)
+            return _si(experiment, place, part, same_part(part, typed.get(name)), coordinates)
         if isinstance(given, list):
             return [value(name, entry) for entry in cast("list[Any]", given)]
         number = isinstance(given, int | float) and not isinstance(given, bool)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from palpate.errors import PalpateError, unknown_name
-from palpate.experiment.file.reading import option_units
+from palpate.experiment.file.reading import of_parts, option_units, same_part
 from palpate.experiment.file.schema import AxleMarkersPart, Options
 from palpate.model import Model, load_object, shipped_objects
 from palpate.parts import SHIPPED
@@ -97,7 +97,10 @@ def _lengths(part: Options) -> Options:
     """The lengths that somebody must measure on this exemplar, apart from those that the markers' part states."""
     units, stated = option_units(part), AxleMarkersPart.model_fields
     lengths = {k: v for k, v in part.items() if units.get(k) == "m" and v and k not in stated}
-    inside = {k: _lengths(cast("Options", v)) for k, v in part.items() if isinstance(v, dict)}
+    inside = dict[str, Any]({k: _lengths(cast("Options", v)) for k, v in part.items() if isinstance(v, dict)})
+    for k, v in part.items():
+        if of_parts(v):  # which of them is meant, its coordinate says
+            inside[k] = [{"coordinate": x["coordinate"], **_lengths(x)} for x in cast("list[Options]", v)]
     return lengths | {k: v for k, v in inside.items() if v}
 
 
@@ -109,7 +112,7 @@ def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None =
 
     def shown(name: str, value: Any) -> str:
         if isinstance(value, dict):
-            return _flow(cast("Options", value), coordinates, typed[name])
+            return _flow(cast("Options", value), coordinates, same_part(cast("Options", value), typed[name]))
         if isinstance(value, list):
             return "[" + ", ".join(shown(name, entry) for entry in cast("list[Any]", value)) + "]"
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -118,6 +121,8 @@ def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None =
         return f"{degrees(value):.10g} deg" if unit == "rad" else f"{value:.10g} {unit}".rstrip()
 
     given = {
-        k: v for k, v in part.items() if v is not None and v not in ("", []) and not (k in usual and usual[k] == v)
+        k: v
+        for k, v in part.items()
+        if v is not None and v not in ("", []) and not (k in usual and usual[k] == v and typed is part)
     }
     return "{" + ", ".join(f"{k}: {shown(k, v)}" for k, v in given.items()) + "}"

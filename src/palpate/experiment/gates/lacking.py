@@ -138,7 +138,7 @@ def _force(case: Case, lack: Lack) -> tuple[str, str]:
         better = _element(
             f"type: table, name: hold, acts_on: {lack.effect.place}, knots: {_knots(case, lack.effect.place)}"
         )
-    better += "" if case.model.mechanism.linkage is None else ", or look for the right linkage"
+    better += "" if not case.model.mechanism.linkages else ", or look for the right linkage"
     if case.model.mechanism.leaning > VERTICAL_RAD:
         better = f"{_element(f'type: gravity, name: weight, acts_on: {lack.effect.place}')}, or {better}"
     return "is a force that depends on the position", better

@@ -389,7 +389,7 @@ class Fit:
     def _same_wrench(self, inputs: Inputs) -> bool:
         """Whether sensors show the same, and zeros that follow from where it rests are the same."""
         ours, names = self.inputs, ("sensors", "measured", "add", "zero", "static", "at_contact", "zero_error", "q")
-        mechanism = inputs.mechanism.with_options(linkage=ours.mechanism.linkage)
+        mechanism = inputs.mechanism.with_linkages(ours.mechanism.linkages)
         same = mechanism == ours.mechanism and np.array_equal(inputs.up, ours.up)
         return same and all(getattr(inputs, name) is getattr(ours, name) for name in names)
 
@@ -397,7 +397,7 @@ class Fit:
         ours = self.inputs
         same = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
         # what a linkage drives does not move the body
-        mechanism = inputs.mechanism.with_options(linkage=ours.mechanism.linkage)
+        mechanism = inputs.mechanism.with_linkages(ours.mechanism.linkages)
         same &= mechanism == ours.mechanism and inputs.stops == ours.stops and inputs.blocked is ours.blocked
         same &= inputs.smoothed is ours.smoothed and np.array_equal(inputs.up, ours.up)
         return same and (inputs.imu is None or inputs.clock is ours.clock)

@@ -184,7 +184,8 @@ def joint(fit: Fit, besides: Sequence[Variation] = (), tell: Tell = silent) -> F
     together = _joint(fit, besides, portion(tell, 0.0, 0.6))
     found = _links_off(together)
     if np.abs(found).max(initial=0.0) > FAR:  # what they do is not linear: once more where they were found
-        inputs = fit.inputs.with_model(_with_linkage(fit.inputs.model, together.inputs.mechanism.linkage))
+        mechanism = fit.inputs.mechanism.with_linkages(together.inputs.mechanism.linkages)
+        inputs = fit.inputs.with_model(replace(fit.inputs.model, mechanism=mechanism))
         balance, (_, solution) = whole_balance(inputs, fit.moved, fit.balance), fit.again(inputs)
         besides = [replace(v, inputs=v.inputs.with_model(inputs.model)) for v in besides]
         together = _joint(
@@ -199,10 +200,6 @@ def joint(fit: Fit, besides: Sequence[Variation] = (), tell: Tell = silent) -> F
 def _links_off(fit: Fit) -> FloatArray:
     """By how many standard deviations links were found to be longer."""
     return np.array([by for name, by in (() if fit.joint is None else fit.joint.off) if name == "links"])
-
-
-def _with_linkage(model: Model, linkage: object) -> Model:
-    return replace(model, mechanism=model.mechanism.with_options(linkage=linkage))
 
 
 def _joint(fit: Fit, besides: Sequence[Variation], tell: Tell, found: FloatArray | None = None) -> Fit:
@@ -246,7 +243,7 @@ def _joint(fit: Fit, besides: Sequence[Variation], tell: Tell, found: FloatArray
 
 
 def _links(inputs: Inputs, untried: dict[str, str]) -> tuple[Variation, ...]:
-    """Each length of the linkage off by how well it is known, where the experiment file does not say that."""
+    """Each length of the linkages off by how well it is known, where the experiment file does not say that."""
     try:
         return tuple(declared(inputs, {"links": inputs.links_std_m} if inputs.links_std_m > 0 else {}))
     except PalpateError as error:  # neither longer nor shorter ones can be assembled
@@ -256,19 +253,16 @@ def _links(inputs: Inputs, untried: dict[str, str]) -> tuple[Variation, ...]:
 
 def _on_links(model: Model, variations: Sequence[Variation], off: FloatArray, untried: dict[str, str]) -> Model:
     """With links as long as they were found: parameters hold for these."""
-    linkage = model.mechanism.linkage
-    if linkage is None:
-        return model
-    lengths = np.array(linkage.lengths)
+    mechanism = model.mechanism
+    lengths = np.array(mechanism.lengths)
     for v, by in zip(variations, off.tolist(), strict=True):
-        if v.name == "links" and v.inputs.mechanism.linkage is not None:
-            lengths += by * (np.array(v.inputs.mechanism.linkage.lengths) - linkage.lengths)
+        if v.name == "links":
+            lengths += by * (np.array(v.inputs.mechanism.lengths) - mechanism.lengths)
     try:
-        links = linkage.with_lengths(lengths.tolist())
+        return replace(model, mechanism=mechanism.with_lengths(lengths.tolist()))
     except PalpateError as error:
         untried["links"] = str(error)
         return model
-    return _with_linkage(model, links)
 
 
 def _balance_with(fit: Fit, variation: Variation, untried: dict[str, str]) -> Balance | None:

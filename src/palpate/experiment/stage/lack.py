@@ -388,7 +388,7 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_instruments(fit)
-    if mechanism.linkage is not None and fit.inputs.imu is None:  # links that are longer than stated
+    if mechanism.lengths and fit.inputs.imu is None:  # links that are longer than stated
         residuals, columns = residuals_of(fit, fit.balance), list[FloatArray]()
         with suppress(PalpateError):  # out of reach with these links
             others = (fit.with_inputs(v.inputs)[1] for v in declared(fit.inputs, {"links": LONGER_M}))

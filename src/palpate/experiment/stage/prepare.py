@@ -155,8 +155,7 @@ def _links_std(experiment: Experiment[Any], model: Model) -> float:
     uncertain = experiment.config.uncertain
     stated = uncertain is not None and uncertain.links is not None
     published = isinstance(experiment.config.filtering, PublishedPart)
-    linkage = model.mechanism.linkage
-    return 0.0 if linkage is None or not linkage.lengths or stated or published else LINKS_STD_M
+    return 0.0 if not model.mechanism.lengths or stated or published else LINKS_STD_M
 
 
 # --- markers and load cells -----------------------------------------------------------------------------------------
@@ -320,7 +319,7 @@ def _zero_position(
         remedy = "give a segment in which nobody touches the handle"
         findings.append(Finding("preload", evidence, "segments.static is missing", remedy))
         if recorded is None:
-            severity = Severity.WARNING if model.mechanism.linkage is None else Severity.FATAL
+            severity = Severity.FATAL if model.mechanism.linkages else Severity.WARNING
             evidence = (
                 "neither segments.static nor recordings.static says where the object is shut: its position is "
                 "measured from the first sample"
@@ -387,10 +386,8 @@ def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tupl
 
 def _check_reach(experiment: Experiment[Any], model: Model, position: FloatArray, doubts: list[Finding]) -> None:
     """Refuse positions that the linkage cannot reach."""
-    if model.mechanism.linkage is None:
-        return
     try:
-        model.mechanism.linkage.check_reach(position)
+        model.mechanism.check_reach(position)
     except DataProblem as error:
         known = next((f.sentence for f in doubts if f.fatal), "")
         raise experiment.problem("mechanism", f"{error}; {known}" if known else str(error)) from error
@@ -502,10 +499,12 @@ def mistakes(
     if len(inputs.sensors) == 2:
         yield "swapped", "recordings.wrench_2", SWAPPED, swapped(inputs)
     mechanism, body = inputs.mechanism, captured.body
-    for way, other in () if mechanism.linkage is None else mechanism.linkage.others.items():
-        model = replace(inputs.model, mechanism=mechanism.with_options(linkage=other), values={})
-        words = f"the links are assembled the other way, {way} (the wrench is explained {{}})"
-        yield "assembly", "mechanism.linkage", words, inputs.with_model(model)
+    for i, link in enumerate(mechanism.linkages):
+        for way, other in link.others.items():
+            linkages = (*mechanism.linkages[:i], other, *mechanism.linkages[i + 1 :])
+            model = replace(inputs.model, mechanism=mechanism.with_linkages(linkages), values={})
+            words = f"the links of {link.coordinate} are assembled the other way, {way} (the wrench is explained {{}})"
+            yield "assembly", "mechanism.linkage", words, inputs.with_model(model)
     if mechanism.wheel is not None and not experiment.config.markers.feet and inputs.poses is not None:
         place = np.mean([s.T_body_sensor[:3, 3] for s in inputs.sensors], axis=0)
         words = (

@@ -221,14 +221,13 @@ def _closed(inputs: Inputs, by: float) -> Inputs:
 
 def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
     """Each link longer, or shorter where the longer one cannot be assembled."""
-    linkage = inputs.mechanism.linkage
-    for change in () if linkage is None else by * np.eye(len(linkage.lengths)):
-        assert linkage is not None
+    mechanism = inputs.mechanism
+    for change in by * np.eye(len(mechanism.lengths)):
         try:
-            links = linkage.with_lengths((linkage.lengths + change).tolist())
+            other = mechanism.with_lengths((mechanism.lengths + change).tolist())
         except PalpateError:
-            links = linkage.with_lengths((linkage.lengths - change).tolist())
-        yield inputs.with_model(replace(inputs.model, mechanism=inputs.mechanism.with_options(linkage=links)))
+            other = mechanism.with_lengths((mechanism.lengths - change).tolist())
+        yield inputs.with_model(replace(inputs.model, mechanism=other))
 
 
 def _larger_wheel(inputs: Inputs, by: float) -> list[Inputs]:
@@ -268,7 +267,7 @@ def taken_as_exact(fit: Fit) -> list[str]:
         keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
     if x.poses is not None:
         keys += ["sensor_position", "sensor_rotation", "tilt"]
-    links = None if x.links_std_m > 0 or mechanism.linkage is None else mechanism.linkage.lengths or None
+    links = None if x.links_std_m > 0 else mechanism.lengths or None
     one = {"closed": x.main, "links": links, "wheel_radius": mechanism.wheel, "mass": x.belief.mass}
     keys += [key for key, what in one.items() if what is not None]
     return [key for key in keys if key not in fit.sources and key not in fit.untried]
