@@ -54,7 +54,7 @@ WITHOUT_IMU: Sequence[Misfit] = (
     Misfit("quadratic drag", GATE, (gates.drag,), ("drag",)),
     Misfit("leaning hinge", GATE, (gates.leaning,), ("force-position",), ("c_0", "c_1")),
     Misfit("soft marker plate", GATE, (gates.soft_plate,), ("compliance", "lag", "delay")),
-    Misfit("soft adapter", GATE, (gates.soft_adapter,), ("compliance",)),
+    Misfit("soft adapter", GATE, (gates.soft_adapter,), ("give", "compliance")),
     Misfit("slow amplifier", GATE, (gates.slow_amplifier,), ("lag", "delay")),
     Misfit("late torque", GATE, (gates.delayed,), ("lag", "delay")),
     Misfit("play", GATE, (gates.play,), ("play",)),

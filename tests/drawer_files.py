@@ -48,9 +48,13 @@ def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return t, y[0], np.array([force(*at) for at in zip(t.tolist(), *y.tolist(), strict=True)])
 
 
-def write_table(folder: Path, seed: int = 0) -> Path:
-    """A plain table of position and force, and its experiment file."""
+def write_table(folder: Path, seed: int = 0, *, stiffness: float = np.inf, keys: str = "") -> Path:
+    """A plain table of position and force, and its experiment file.
+
+    stiffness, N/m: of what is between the drawer and where its position is measured, on the hand's side.
+    """
     rng, (t, x, f) = np.random.default_rng(seed), simulate()
+    x = x + f / stiffness
     at = slice(None, None, int(FORCE_HZ / RATE_HZ))
     rows = zip(
         t[at], x[at] + rng.normal(0, NOISE_M, len(t[at])), f[at] + rng.normal(0, NOISE_N, len(t[at])), strict=True
@@ -58,7 +62,8 @@ def write_table(folder: Path, seed: int = 0) -> Path:
     _write(folder / "log.csv", ["t", "x", "F"], rows)
     path = folder / "table.yaml"
     path.write_text(
-        """object: drawer
+        keys
+        + """object: drawer
 stage: body
 recordings:
   signals:

@@ -30,7 +30,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.runtime.replay import Window
 from studies import misfits
 from studies.misfits import MISFITS, Misfit, confident_and_wrong
-from tests.drawer_files import write_table
+from tests.drawer_files import TRUTH, write_table
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles import handles_of_other_make as handles
 from tests.oracles import wheelbarrows_of_other_make as barrows
@@ -84,6 +84,32 @@ def test_compliance_and_lag_are_taken_out(effect: handles.Effect, tmp_path: Path
         low, high = result.data["parameters"][name]["ci95"]
         assert low < truth[name] < high
         assert high - low < 2e-3 * abs(truth[name])
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_position_on_the_hands_side_of_something_soft_is_named_and_taken_out(seed: int, tmp_path: Path) -> None:
+    """An adapter of 8 N/mm: the mass was 4 % off in a result that passed."""
+    result = run_experiment(read_experiment(write_table(tmp_path, seed, stiffness=8e3)))
+    assert result.findings[0].cause == "give"
+    firm = run_experiment(read_experiment(write_table(tmp_path, seed, stiffness=8e3, keys="compensate: true\n")))
+    assert firm.passed
+    assert not any(f.cause in ("give", "compliance", "lag", "delay") for f in firm.findings)
+    assert 1 / firm.data["compensation"]["softness"] == pytest.approx(8e3, rel=0.1)
+    for name, true in TRUTH.items():
+        for p, most in ((result.data["parameters"][name], np.inf), (firm.data["parameters"][name], 0.02)):
+            low, high = p["ci95"]
+            assert abs((low + high) / 2 - true) < 1.25 * (high - low) / 2 < most * true
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_adapter_of_a_gate_is_taken_out(seed: int, tmp_path: Path) -> None:
+    path, truth = gates.write(tmp_path, seed, gates.soft_adapter, keys="compensate: true\n")
+    result = run_experiment(read_experiment(path))
+    assert result.passed
+    assert not any(f.cause in ("give", "compliance", "lag") for f in result.findings)
+    for name, true in truth.items():
+        low, high = result.data["parameters"][name]["ci95"]
+        assert abs((low + high) / 2 - true) < 1.25 * (high - low) / 2
 
 
 def test_the_bias_may_be_the_accelerometers_zero(tmp_path: Path) -> None:

@@ -66,12 +66,12 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     fit = fit_prepared(experiment, prepared, portion(tell, begins - 0.1, begins))
     out = Compensation()
     if config.compensate:
-        tell("taking lag and compliance out of the wrench", begins)
+        tell("taking lag and compliance out of the measurements", begins)
         for _ in range(COMPENSATED):
             out = compensation(fit, out)
             fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs), begun=None))
     others = [other.of(prepared.inputs) for other in out.off()]
-    unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured) for x in others]
+    unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured, q=x.q, smoothed=x.smoothed) for x in others]
     besides = [Variation("compensation", inputs) for inputs in unsure]
     if config.method == "joint":
         with experiment.at("method", "method: balance needs less", DataProblem):

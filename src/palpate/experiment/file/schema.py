@@ -731,7 +731,11 @@ class ExperimentPart(CommonPart):
         "how far off what is taken as given may be", "{imu_rotation: 0.5 deg, load_cell_scale: 1 %}"
     )
     robust: Flag = key("give less weight to pieces of the recording that do not fit", default=False)
-    compensate: Flag = key("remove lag and adapter compliance from the wrench, where the data show them", default=False)
+    compensate: Flag = key(
+        "remove lag and adapter compliance from the wrench, and what gives way between the object and where its "
+        "position is measured, where the data show them",
+        default=False,
+    )
     reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = key(
         "values to print beside ours", "{label: truth, file: truth.json}", default=[]
     )

@@ -71,6 +71,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "dead": ("sign", "misfit", "search", "carry-over", "zero-drift", *lacking.CAUSES),
     "delay": ("lag", "compliance"),
     **dict.fromkeys(lacking.CAUSES, ("carry-over", "noise", "bandwidth", "zero-drift", "rest")),
+    "give": ("carry-over", "noise", "bandwidth", "zero-drift", "rest", "delay"),
 }
 """Where one cause is established, findings that follow from it are not repeated: cause -> those."""
 SYMPTOMS = ("carry-over", "misfit", "search", "unknown", "replay", "delay", "joint")

@@ -187,6 +187,15 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
     )
 
 
+def _give(case: Case, lack: Lack) -> tuple[str, str]:
+    unit, c = case.model.mechanism.coordinates[lack.effect.place], float(lack.coefficients[0])
+    stiffness = f"{1e-3 / c:.2g} N/mm" if unit == "m" else f"{np.radians(1.0) / c:.2g} N m/deg"
+    return (
+        f"is a position measured on the hand's side of something soft, of about {stiffness}",
+        "measure it on the object itself, make stiffer what is between, or have it removed (compensate: true)",
+    )
+
+
 def _gain(case: Case, lack: Lack) -> tuple[str, str]:
     times = f"reads {1 + float(lack.coefficients[0]):.2f} times what it should"
     if case.fit.inputs.imu is None:
@@ -241,6 +250,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "lag": _lag,
     "compliance": _compliance,
+    "give": _give,
     "drift": _plain("is a zero of the load cell that drifts", "let it warm up and zero it again"),
     "gain": _gain,
     "linearity": _linearity,

@@ -52,6 +52,8 @@ MOST, ENOUGH, STRETCH = 20_000, 1 << 17, 1 << 12
 """Rows that are looked at; of a long recording by an IMU so many samples, in stretches spread evenly over it."""
 SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
+GIVES = 0.1
+"""By this part of a step something soft is tried to give way under a usual force."""
 WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
 PARTS = {
@@ -206,12 +208,11 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     tested = tests.test(_effects)
     if times > UNEXPLAINED and not any(x.share > NEARLY_ALL and x.evidence > SURE for x in tested):
         tested = sorted([*tested, *_play(fit)], key=lambda x: -x.share)
-    # knocks look like a resonance above all that a hand excites
     sure = [
         x
         for x in tested
         if x.evidence > SURE
-        and not (x.effect.cause == "compliance" and abs(float(x.coefficients[0])) < (2 * np.pi * STIFF_HZ) ** -2)
+        and _possible(x, any(other.effect.cause == "give" for other in tested))
         and ((x.share >= LEAST and times > BEYOND_NOISE) or _moves(solution, x))
     ]
     parts = sorted(
@@ -221,6 +222,17 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     moves = {} if free else attenuation(tests.leftover, tests.noisy_columns, tests.noise)
     looked_at_s = sum(b - a for a, b in tests.segments)
     return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves, looked_at_s)
+
+
+def _possible(x: Lack, gives: bool) -> bool:
+    """Whether an effect can have its sign and size. gives: softness was asked for by its own columns."""
+    c = float(x.coefficients[0])
+    if x.effect.cause == "give":
+        return c > 0
+    if x.effect.cause != "compliance":
+        return True
+    # knocks look like a resonance above all that a hand excites; one below is the shadow of what gives way
+    return abs(c) > (2 * np.pi * STIFF_HZ) ** -2 and (c > 0 or not gives)
 
 
 def _measured(fit: Fit) -> FloatArray:
@@ -388,6 +400,7 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_instruments(fit)
+    yield from give(fit)
     if mechanism.lengths and fit.inputs.imu is None:  # links that are longer than stated
         residuals, columns = residuals_of(fit, fit.balance), list[FloatArray]()
         with suppress(PalpateError):  # out of reach with these links
@@ -555,6 +568,22 @@ def _of_instruments(fit: Fit) -> Iterator[Effect]:
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
         if len(wrench) > 1:
             yield Effect("gain", row.name, 0.0, wrench[None, j : j + 1], only=j)
+
+
+def give(fit: Fit) -> Iterator[Effect]:
+    """Something soft between the object and where its position is measured, which is then on the hand's side.
+
+    The object is at q - s f; the coefficient is the softness s, rad/(N m) or m/N.
+    """
+    inputs = fit.inputs
+    if inputs.main is None or inputs.imu is not None or len(inputs.mechanism.rows) != 1:
+        return
+    force, residuals = np.nan_to_num(projected(fit.balance)), residuals_of(fit, fit.balance)
+    softness = GIVES * inputs.step / max(float(np.std(force)), 1e-300)
+    with suppress(PalpateError):  # out of a linkage's reach
+        other = fit.with_inputs(inputs.with_positions(inputs.q - softness * force))[1]
+        columns = (residuals - residuals_of(fit, other)) / softness
+        yield Effect("give", str(inputs.mechanism.main), softness, columns[None])
 
 
 def _of_sensors(fit: Fit) -> Iterator[Effect]:
