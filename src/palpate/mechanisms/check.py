@@ -84,7 +84,7 @@ def _path(mechanism: Mechanism, rng: np.random.Generator) -> _Path:
         q[:, turning] /= np.linalg.norm(q[:, turning], axis=1, keepdims=True)
     ends = dict(mechanism.limits)
     if mechanism.main is not None:
-        low, high = mechanism.reach if mechanism.linkage is None else mechanism.linkage.range
+        low, high = mechanism.described or mechanism.reach
         ends.setdefault(mechanism.state[0], (low, high))
     for name, (low, high) in ends.items():
         if np.isfinite([low, high]).all():
@@ -287,7 +287,7 @@ def _check_units(m: Mechanism, path: _Path) -> None:
     def factor(unit: str) -> float:
         return float(np.prod(scale ** np.array(parse_unit(unit).dimension)))
 
-    if m.linkage is not None:  # it has options of its own
+    if m.linkages:  # they have options of their own
         return
     options = {name: _times(getattr(m, name), factor(unit)) for name, unit in m.options.items()}
     other, per = replace(m, **options), np.array([factor(unit) for unit in m.units])
