@@ -45,7 +45,7 @@ LONG = (
     *("slide_rendering", "energy", "replay", "drawer", "clock_profile", "real_doors", "cli_inspect"),
     *("body_contradicted", "export_mjcf", "rolling_stage", "rolling_mechanism", "twin_wheelbarrow", "twin_door"),
     *("export_command", "slope", "rolling_result", "extrinsics", "imu_noise", "clocks", "twin", "comparison", "shapes"),
-    *("derivatives", "rolling_poor", "rolling_options", "variants"),
+    *("derivatives", "load_friction", "rolling_poor", "rolling_options", "variants"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from functools import cache
-from math import cos, pi, sin, tanh
+from math import cos, hypot, pi, sin, tanh
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +29,19 @@ def hand(t: float) -> float:
     return quick * begin * begin * (3 - 2 * begin)
 
 
+def across(t: np.ndarray | float) -> np.ndarray:
+    """(..., 2): what the hand presses sideways and upwards, N."""
+    return np.stack(
+        [8 * np.sin(0.9 * t) + 4 * np.sin(2.3 * t), 14 * np.sin(0.6 * t + 1) - 5 * np.cos(1.7 * t)], axis=-1
+    )
+
+
 @cache
-def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times (s), position (m) and the hand's force (N) at `FORCE_HZ`: a stiff hand, m x'' + b_v x' + b_c sgn x'."""
+def simulate(mu: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times (s), position (m) and the hand's force (N) at `FORCE_HZ`: a stiff hand, m x'' + b_v x' + b_c sgn x'.
+
+    mu: of its rails, which bear the weight and what the hand presses across them.
+    """
     t = np.arange(0, LENGTH_S, 1 / FORCE_HZ)
     k, d = 900.0, 90.0
 
@@ -41,7 +51,9 @@ def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     def slope(s: float, y: np.ndarray) -> list[float]:
         x, v = y.tolist()
-        friction = TRUTH["b_v"] * v + TRUTH["b_c"] * tanh(v / 1e-3)
+        aside, up = across(s).tolist() if mu else (0.0, 0.0)
+        rails = mu * hypot(aside, up - TRUTH["m"] * 9.80665)
+        friction = TRUTH["b_v"] * v + (TRUTH["b_c"] + rails) * tanh(v / 1e-3)
         return [v, (force(s, x, v) - friction) / TRUTH["m"]]
 
     y = solve_ivp(slope, (0, LENGTH_S), [0.0, 0.0], t_eval=t, rtol=1e-8, atol=1e-10, max_step=0.01, method="LSODA").y
@@ -78,12 +90,12 @@ segments: {static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46
     return path
 
 
-def write_capture(folder: Path, seed: int = 0, *, straight: bool = False) -> Path:
+def write_capture(folder: Path, seed: int = 0, *, straight: bool = False, mu: float = 0.0) -> Path:
     """Five markers on the drawer in an oblique capture frame, a load cell behind its handle, clocks apart.
 
-    straight: the knob is where the force passes through the sensor.
+    straight: the knob is where the force passes through the sensor. mu: of rails under a hand that presses (`across`).
     """
-    rng, (t, x, f) = np.random.default_rng(seed), simulate()
+    rng, (t, x, f) = np.random.default_rng(seed), simulate(mu)
     at = slice(None, None, int(FORCE_HZ / RATE_HZ))
     R = Rotation.from_euler("z", 37, degrees=True).as_matrix()
     corners = np.array([[0, 0, 0], [0, 0.08, 0.01], [0.01, 0.02, 0.07], [-0.2, 0.15, 0.02], [-0.15, -0.1, 0.05]])
@@ -98,7 +110,8 @@ def write_capture(folder: Path, seed: int = 0, *, straight: bool = False) -> Pat
     R_body_sensor = np.stack([ex, -np.cross(ex, ez), ez], axis=1)
     zero = np.array([1.2, -0.7, 0.4, 0.02, -0.03, 0.01])
     wrench = np.zeros((len(t), 6))
-    wrench[:, :3] = np.outer(f, [1.0, 0.0, 0.0]) @ R_body_sensor
+    touched = np.clip(t - 4.5, 0, 1)[:, None] if mu else 0.0
+    wrench[:, :3] = np.column_stack([f, touched * across(t)]) @ R_body_sensor
     knob = 0.06 * R_body_sensor[0] if straight else [0.0, 0.0, 0.06]
     wrench[:, 3:] = np.cross(knob, wrench[:, :3])  # the hand holds it before the sensor
     wrench += zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, (len(t), 6))

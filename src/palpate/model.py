@@ -27,6 +27,7 @@ from palpate.physics.maps import Factor, Map, build_map
 from palpate.physics.motion import Kinematics
 
 MODEL_FORMAT = 1
+_NOTHING = (0.0,) * 6
 _KEYS = ("palpate_model", "name", "mechanism", "elements", "parameters", "about")
 
 
@@ -61,6 +62,9 @@ class Model:
             for name in e.looks_at:
                 if name not in coordinates:
                     raise UnknownName("coordinate", name, coordinates, where=where)
+            if e.uses_load and e.acts_on not in (known := self._loaded_coordinates()):
+                mechanism = f"the mechanism {self.mechanism.type!r} does not say what presses on {e.acts_on!r}"
+                raise PalpateError(f"{where}: {mechanism}; it says so of {', '.join(known) or 'none'}")
         object.__setattr__(self, "elements", tuple(e.on(coordinates) for e in self.elements))
         owners = [(e.name, p) for e in self.elements for p in e.parameters]
         names = [p.name for _, p in owners]
@@ -132,8 +136,26 @@ class Model:
         """The same model without its dry elements: what a runtime evaluates beside `dry_forces`."""
         return self.only(tuple(e for e in self.elements if not e.dry))
 
+    @property
+    def uses_load(self) -> bool:
+        """Whether its forces depend on the wrench that moves it."""
+        return any(e.uses_load for e in self.elements)
+
+    def loaded(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Kinematics:
+        """The kinematics with what a wrench in the body frame (6) presses on the guides, where an element asks."""
+        return replace(k, loads=self.mechanism.loads(k, wrench, fn)) if self.uses_load else k
+
+    def untouched(self, k: Kinematics, fn: Functions) -> Kinematics:
+        """The kinematics with all that an element may ask: where nobody said which wrench acts, none does."""
+        return k if k.loads else self.loaded(k, _NOTHING, fn)
+
+    def _loaded_coordinates(self) -> tuple[str, ...]:
+        state, acc = [0.0] * len(self.mechanism.state), [0.0] * len(self.mechanism.accelerations)
+        return tuple(self.mechanism.loads(self.mechanism.expand(state, acc, FLOATS), _NOTHING, FLOATS))
+
     def features(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[Scalar]:
         """The features of all elements, one after the other."""
+        k = self.untouched(k, fn)
         parts = zip(self.elements, self._shape_values(z), strict=True)
         return [f for e, shapes in parts for f in e.features(k, shapes, fn)]
 
@@ -145,7 +167,7 @@ class Model:
         if not self.mechanism.constant_projection:
             raise PalpateError(f"model {self.name!r}: its rows are not constant combinations of features")
         state, acc = [0.0] * len(self.mechanism.state), [0.0] * len(self.mechanism.accelerations)
-        still = self.mechanism.expand(state, acc, FLOATS)  # any motion would do
+        still = self.untouched(self.mechanism.expand(state, acc, FLOATS), FLOATS)  # any motion would do
         parts = zip(self.elements, self._shape_values(None), strict=True)
         counts = [len(e.features(still, shapes, FLOATS)) for e, shapes in parts]
         T = np.zeros((len(self.mechanism.rows), sum(counts), len(self.parameters)))
@@ -159,6 +181,7 @@ class Model:
 
     def columns(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[list[Scalar]]:
         """Y: for each parameter its column over the free rows."""
+        k = self.untouched(k, fn)
         columns, project = list[list[Scalar]](), self.mechanism.projector(k, fn)
         for e, shapes in zip(self.elements, self._shape_values(z), strict=True):
             rows = e.columns(e.features(k, shapes, fn))
@@ -167,6 +190,7 @@ class Model:
 
     def combined(self, k: Kinematics, fn: Functions, p: Sequence[float] | FloatArray) -> list[Scalar]:
         """Y p: as the columns times these parameters, but each element is projected once, not once for each of them."""
+        k = self.untouched(k, fn)
         total, project, values = (
             list[Scalar]([0.0] * len(self.mechanism.rows)),
             self.mechanism.projector(k, fn),
@@ -197,6 +221,7 @@ class Model:
 
         Sign(0) is everything from -1 to 1; v are the speeds that belong to the free rows; level >= 0 (N, N m).
         """
+        k = self.untouched(k, fn)
         forces: list[tuple[tuple[Scalar, ...], Scalar]] = []
         for (e, names), shapes in zip(self.parts, self._shape_values(None), strict=True):
             if e.dry and e.acts_on not in k.coordinates:

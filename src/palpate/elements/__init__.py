@@ -26,6 +26,7 @@ from palpate.elements.friction import Drag as Drag
 from palpate.elements.friction import Stribeck as Stribeck
 from palpate.elements.friction import Viscous as Viscous
 from palpate.elements.friction import ZoneDamper as ZoneDamper
+from palpate.elements.load import LoadedFriction as LoadedFriction
 from palpate.elements.spring import Hysteresis as Hysteresis
 from palpate.elements.spring import PolynomialSpring as PolynomialSpring
 from palpate.elements.spring import SmoothTable as SmoothTable
@@ -38,7 +39,7 @@ ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
         for e in (
             *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, SmoothTable),
             *(GasStrut, Magnet, Detent, EndStop),
-            *(Viscous, Coulomb, Stribeck, Drag, Hysteresis, ZoneDamper),
+            *(Viscous, Coulomb, Stribeck, LoadedFriction, Drag, Hysteresis, ZoneDamper),
             *(WheelSpin, Foot, FootFriction),
         )
     }

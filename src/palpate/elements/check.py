@@ -12,7 +12,7 @@ from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficient
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
-from palpate.physics.motion import Coordinate, Kinematics
+from palpate.physics.motion import Coordinate, Kinematics, Load
 from palpate.physics.symbols import SYMBOLS, Symbol
 from palpate.physics.units import parse_unit
 
@@ -31,7 +31,7 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     unit = coordinate_unit or element.natural_unit
     element = element.on(dict.fromkeys((element.acts_on, *element.looks_at), unit))
     rng = np.random.default_rng(seed)
-    columns = rng.normal(size=(15, _SAMPLES))
+    columns = rng.normal(size=(20, _SAMPLES))
     k = _kinematics(element, list(columns))
     z = {shape.name: shape.value for shape in element.shapes}
     _check_declarations(element)
@@ -72,6 +72,8 @@ def _check_declarations(element: Element) -> None:
             parse_unit(unit)
         except PalpateError as error:
             _fail(element, str(error), error)
+    if element.uses_load and not element.dry:
+        _fail(element, "it uses the load, so it must be dry: a force that follows the hand's own is no other kind")
     inertial = [p for p in element.parameters if p.map == "inertia"]
     if inertial and (len(inertial) != 10 or len(element.parameters) != 10):
         _fail(element, "the map 'inertia' is for exactly the ten parameters of a rigid body")
@@ -111,14 +113,15 @@ def _check_units(
     scales = [factor((0, 1, -2))] * 3 + [factor((0, 0, -1))] * 3 + [factor((0, 0, -2))] * 3
     scales += [factor(q), factor(rate), factor(rate2)]
     scales += scales[9:]  # other coordinates that it looks at have the same unit
+    # a force along a coordinate has the unit of work per coordinate
+    along = tuple(m - c for m, c in zip(_MOMENT, q, strict=True))
+    scales += [factor(_FORCE)] * 2 + [factor((0, 1, -2))] * 2 + [factor(along)]
     scaled = columns * np.array(scales)[:, None]
     z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
     options = {name: factor(parse_unit(element.unit(text)).dimension) for name, text in element.options.items()}
     other = replace(element, **{n: _times(getattr(element, n), s) for n, s in options.items()})
     other = other.on(dict.fromkeys((other.acts_on, *other.looks_at), unit))
     Y_new = _evaluate(other, _features(other, _kinematics(other, list(scaled)), z_new, ARRAYS, "arrays"), (_SAMPLES,))
-    # a force along a coordinate has the unit of work per coordinate
-    along = tuple(m - c for m, c in zip(_MOMENT, q, strict=True))
     rows = [_FORCE] * 3 + [_MOMENT] * 3 if row_count(element) == 6 else [along]
     for i, row in enumerate(rows):
         for j, p in enumerate(element.parameters):
@@ -149,7 +152,8 @@ def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
     coordinates = {name: Coordinate(v[12], v[13], v[14]) for name in element.looks_at}
     if element.acts_on not in (WRENCH, SENSOR):
         coordinates[element.acts_on] = Coordinate(v[9], v[10], v[11])
-    return Kinematics((v[0], v[1], v[2]), (v[3], v[4], v[5]), (v[6], v[7], v[8]), coordinates)
+    loads = {element.acts_on: Load((v[15], v[16]), (v[17], v[18]), v[19])} if element.uses_load else {}
+    return Kinematics((v[0], v[1], v[2]), (v[3], v[4], v[5]), (v[6], v[7], v[8]), coordinates, loads)
 
 
 def _evaluate(element: Element, f: Sequence[Scalar], shape: tuple[int, ...] = ()) -> FloatArray:

@@ -120,6 +120,8 @@ class Element:
     """Whether it pushes only while it is pressed: its first feature is how far, its first parameter the stiffness."""
     spin: ClassVar[bool] = False
     """Whether its parameter is the inertia of a wheel about its axle."""
+    uses_load: ClassVar[bool] = False
+    """Whether it follows what the hand presses on the guide of its coordinate (`Kinematics.loads`); it must be dry."""
     coefficient: ClassVar[str] = ""
     """The unit of its one positive parameter, as for an angle, where it has no others."""
     constant: ClassVar[Constant] = ""

@@ -59,8 +59,11 @@ class Part:
         self.shapes = {s.name: s.value for s in element.shapes}
 
 
-def object_to_export(model: Model) -> tuple[Model, list[str]]:
-    """The object alone as a runtime sees it, and what that leaves out; a model without values is refused."""
+def object_to_export(model: Model, *, by_motion: bool = False) -> tuple[Model, list[str]]:
+    """The object alone as a runtime sees it, and what that leaves out; a model without values is refused.
+
+    by_motion: the format knows forces as functions of positions and speeds only.
+    """
     bare = model.of_object()
     try:
         _ = bare.p
@@ -70,6 +73,11 @@ def object_to_export(model: Model) -> tuple[Model, list[str]]:
     sensor = ", ".join(e.name for e in model.elements if e.instrument)
     left_out = [f"{sensor}: belongs to the sensor, not to the object; subtract it first"] if sensor else []
     left_out += [line for line in (doubt(model), missing_stops(bare)) if line]
+    left_out += [
+        f"{e.name} ({e.type}): it follows what the hand presses on the {e.acts_on}; here it is as if nobody did"
+        for e in bare.elements
+        if by_motion and e.uses_load
+    ]
     moving = replace(bare, mechanism=bare.mechanism.forward())
     old, new = (m.to_dict()["mechanism"] for m in (bare, moving))
     left_out += [

@@ -225,7 +225,11 @@ def one_joint(model: Model, mass: float | None) -> OneJoint:
     low, high = moving_range(model, (0.0, _TRAVEL[unit]))
     kinks = knots(others, main)
     low, high = min([low, *kinks]), max([high, *kinks])  # over which curves are compared
-    curves = Curves(tuple(others), lambda q, v, a: mechanism.expand((q, v), (a,), ARRAYS), low, high, unit)
+
+    def see(q: FloatArray, v: FloatArray, a: FloatArray) -> Kinematics:
+        return model.untouched(mechanism.expand((q, v), (a,), ARRAYS), ARRAYS)
+
+    curves = Curves(tuple(others), see, low, high, unit)
     left_out = [
         f"{p.name} ({p.element.type}): not known to this export"
         for p in parts

@@ -82,7 +82,7 @@ def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
     `mass` (kg): of a body that turns on one joint and whose model knows only its inertia. Six motors at the site
     `origin` take palpate's wrench in the body frame (N, N m).
     """
-    bare, left_out = common.object_to_export(model)
+    bare, left_out = common.object_to_export(model, by_motion=True)
     mechanism = bare.mechanism
     joints.check_exportable(bare, mass)
     root = ElementTree.Element("mujoco", {"model": common.plain(bare.name)})
@@ -397,7 +397,7 @@ def _add_laws(
 def _can_say(part: Part, sums: Mapping[str, object], chain: Mapping[str, object]) -> bool:
     """Whether an element acts along a known coordinate and looks at no other."""
     e = part.element
-    if e.acts_on not in sums or {*e.looks_at} - {e.acts_on} or e.stops is not None:
+    if e.acts_on not in sums or {*e.looks_at} - {e.acts_on} or e.stops is not None or e.uses_load:
         return False
     curves = _curves((part,), e.acts_on)
     only_resists = not np.any(curves.inertia()) and not np.any(curves.at_rest(np.zeros(1)))

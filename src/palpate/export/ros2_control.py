@@ -80,7 +80,7 @@ def export_ros2_control(
     `state`: the positions of the mechanism's state there (rad, m); by default the middle of the range between its
     stops, else zero. `tool`: the model of the handle that the robot carries; its weight goes into gravity_compensation.
     """
-    bare, left_out = object_to_export(model)
+    bare, left_out = object_to_export(model, by_motion=True)
     check_exportable(bare, None)
     positions = _positions(bare, state)
     point, assumed = _handle(bare.mechanism, handle)

@@ -27,7 +27,7 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
 
     `mass` (kg): of a body that turns on one joint and whose model knows only its inertia.
     """
-    bare, left_out = common.object_to_export(model)
+    bare, left_out = common.object_to_export(model, by_motion=True)
     mechanism = bare.mechanism
     joints.check_exportable(bare, mass)
     root = ElementTree.Element("robot", {"name": common.plain(bare.name) or "object"})

@@ -225,11 +225,12 @@ def build_balance(
     sigma = np.asarray(sigma, dtype=float)
     if sigma.shape != (len(model.mechanism.rows),) or not (sigma > 0).all():
         raise ValueError(f"sigma must hold {len(model.mechanism.rows)} positive numbers")
+    wrench = np.asfortranarray(wrench, dtype=float)
     return Balance(
         model=model,
         times_s=motion.times_s,
-        kinematics=model.mechanism.observe(motion),
-        wrench=np.asfortranarray(wrench, dtype=float),
+        kinematics=model.loaded(model.mechanism.observe(motion), list(wrench.T), ARRAYS),
+        wrench=wrench,
         weights=sigma.min() / sigma,
         lowpass=lowpass,
         lift=_lift(model),

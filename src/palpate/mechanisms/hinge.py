@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, OneFreedom, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.motion import Kinematics, Motion, Poses, Triple
+from palpate.physics.motion import Kinematics, Load, Motion, Poses, Triple
 
 HINGE = "hinge"
 """The coordinate: angle about z of the hinge frame, rad, positive when the body opens."""
@@ -118,6 +118,11 @@ class Hinge(OneFreedom):
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The moment about the axis."""
         return (wrench[5],)
+
+    def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
+        """Across the axis: its bearings turn under that force. What lifts along it changes what they carry anyway."""
+        a = k.specific_acceleration
+        return {HINGE: Load((wrench[0], wrench[1]), (a[0], a[1]), wrench[5])}
 
 
 def _counted(angle: FloatArray) -> FloatArray:

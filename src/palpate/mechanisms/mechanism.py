@@ -14,7 +14,7 @@ from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.linkage import TRIED, Linkage, followed
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
-from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
+from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
 from palpate.physics.units import STANDARD_GRAVITY, shown
 
 Matrix = tuple[Triple, Triple, Triple]
@@ -274,6 +274,10 @@ class Mechanism(ABC):
     def projector(self, k: Kinematics, fn: Functions) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
         """`project` of this motion, for many wrenches."""
         return lambda wrench: self.project(k, wrench, fn)
+
+    def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
+        """What a wrench in the body frame (6) presses on the guide of each coordinate whose guide is known."""
+        return {}
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of the body frame's rotation, and its origin (m), in the mechanism's frame."""

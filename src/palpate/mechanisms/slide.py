@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, OneFreedom, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.motion import Kinematics, Motion, Poses, Triple
+from palpate.physics.motion import Kinematics, Load, Motion, Poses, Triple
 
 SLIDE = "slide"
 """The coordinate: position along x of the slide's frame, m, positive when the body opens."""
@@ -95,6 +95,11 @@ class Slide(OneFreedom):
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The force along the axis."""
         return (wrench[0],)
+
+    def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
+        """Across the axis, which rails or rollers bear."""
+        a = k.specific_acceleration
+        return {SLIDE: Load((wrench[1], wrench[2]), (a[1], a[2]), wrench[0])}
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Not turned, and so far along x."""

@@ -310,6 +310,18 @@ class Coordinate:
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """What presses on the guide of a coordinate: bearings of a hinge, rails of a drawer, the ground under a wheel."""
+
+    across: tuple[Scalar, ...]
+    """Forces of the hand across the coordinate's free direction, which the guide has to bear, N ..."""
+    felt: tuple[Scalar, ...]
+    """... and a - g of the body's origin along the same directions, m/s2: what each kg of the body adds."""
+    along: Scalar
+    """Of the hand along the coordinate, N or N m."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kinematics:
     """What elements may look at, at one instant: motion of the body frame, expressed in it, and coordinates by name.
 
@@ -324,6 +336,8 @@ class Kinematics:
     omega: Triple
     omega_dot: Triple
     coordinates: Mapping[str, Coordinate] = field(default_factory=lambda: MappingProxyType({}))
+    loads: Mapping[str, Load] = field(default_factory=lambda: MappingProxyType({}))
+    """By coordinate, where an element asks for it (`Element.uses_load`): of the wrench that acts at that instant."""
 
     def at(self, index: slice[int, int] | NDArray[np.int64]) -> Kinematics:
         """The same at some of the samples; what is one number for all of them stays."""
@@ -338,7 +352,8 @@ class Kinematics:
             for name, c in self.coordinates.items()
         }
         a, w, b = (take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot))
-        return Kinematics(a, w, b, coordinates)
+        loads = {name: Load(take(x.across), take(x.felt), take(x.along)) for name, x in self.loads.items()}
+        return Kinematics(a, w, b, coordinates, loads)
 
     @classmethod
     def from_arrays(cls, specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> Kinematics:

@@ -290,7 +290,7 @@ class Equations:
         self.state = [trace.variable(f"s[{i}]") for i in range(len(mechanism.state))]
         self.positions, self.speeds = self.state[:-n], self.state[-n:]
         acc = [trace.variable(f"a[{i}]") for i in range(n)]
-        wrench = [trace.variable(f"w[{i}]") for i in range(6)]
+        self._wrench = wrench = [trace.variable(f"w[{i}]") for i in range(6)]
         self.k, self._still = self._expanded(self.speeds), self._expanded(self._zeros)
         moved = _numbers(mechanism.expand(self.state, acc, trace.fn), trace)
         self._motion = _numbers(self.k, trace)
@@ -337,12 +337,13 @@ class Equations:
     def dry(self) -> list[tuple[list[Term], list[Term], Term]]:
         """Of each dry element how its force enters the rows, how the speeds enter its own, and its level (N, N m)."""
         parts: list[tuple[list[Term], list[Term], Term]] = []
+        k = self._model.loaded(self.k, self._wrench, self.trace.fn)
         for e, p in zip(self._model.elements, self._p, strict=True):
             if not e.dry:
                 continue
             if e.acts_on not in self.k.coordinates:
                 raise PalpateError(f"model {self._model.name!r}: {e.name!r} is dry, so it must act on a coordinate")
-            level = sum(c * x for c, x in zip(e.level(self.k, _shapes(e), self.trace.fn), p, strict=True))
+            level = sum(c * x for c, x in zip(e.level(k, _shapes(e), self.trace.fn), p, strict=True))
             along = self.k.coordinates[e.acts_on]
             slopes = [self.trace.derivative(along.speed, v) for v in self.speeds]
             parts.append(([self.trace.term(r) for r in along.ratio], slopes, self.trace.term(level)))

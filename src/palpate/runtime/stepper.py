@@ -82,7 +82,7 @@ def one_freedom_kernels(e: Equations) -> tuple[Kernels, bool, bool]:
     kernels: Kernels = {
         "smooth": ("s, w", smooth),
         "creep": ("s", (trace.derivative(loss, speed),)),
-        "dry": ("s", (threshold,)),
+        "dry": ("s, w", (threshold,)),
         "press": ("s", (stop,)),
     }
     return kernels, trace.varies(threshold, speed), trace.varies(stop, lead)
@@ -151,7 +151,7 @@ def one_freedom(terms: StepTerms) -> Advance:
             status = at_limit if pressed else ok
             slips = held
             if fades:
-                (held,) = dry((q, 0.0))
+                (held,) = dry((q, 0.0), wrench)
             if abs(momentum) <= dt * held:
                 new, status = 0.0, status or sticking
             else:

@@ -126,6 +126,15 @@ def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
     return "is friction that falls with speed", _element(text)
 
 
+def _friction_load(case: Case, lack: Lack) -> tuple[str, str]:
+    c, mass = lack.effect.place, case.model.mass_parameter
+    more = ", lever: 0.8 m" if len(lack.coefficients) == 1 else ""  # only the torque is known
+    if not more and mass is not None:
+        more = f", mass: {case.solution[mass].value:.3g} kg"
+    words = "is dry friction that grows with what the hand presses on its guide"
+    return words, _element(f"type: load-friction, name: mu, acts_on: {c}{more}")
+
+
 def _direction(case: Case, lack: Lack) -> tuple[str, str]:
     c, (one, other) = lack.effect.place, case.model.mechanism.way
     text = f"type: zone-damper, name: b_{one}, acts_on: {c}, over: {c}, when: {one}"
@@ -228,6 +237,7 @@ WORDS: Mapping[str, Words] = {
     "friction": _plain("is dry friction", "add {type: coulomb, name: b_c_@, acts_on: @} to elements"),
     "damping": _plain("is damping", "add {type: viscous, name: b_v_@, acts_on: @} to elements"),
     "friction-speed": _friction_speed,
+    "friction-load": _friction_load,
     "drag": _plain(
         "is a resistance that grows with the square of the speed",
         "add {type: drag, name: b_d, acts_on: @} to elements",

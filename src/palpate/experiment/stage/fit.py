@@ -370,7 +370,7 @@ class Fit:
 
     def only_wrench(self, inputs: Inputs) -> FloatArray | None:
         """(samples, 6): the wrench of inputs that differ in it alone, at the same samples; None where more differs."""
-        if not self._same_motion(inputs) or inputs.model is not self.inputs.model:
+        if not self._same_motion(inputs) or inputs.model is not self.inputs.model or inputs.model.uses_load:
             return None
         wrench = body_wrench(inputs, self.moved.motion)
         known = self.moved.known & np.isfinite(wrench).all(axis=1)

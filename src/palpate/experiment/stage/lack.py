@@ -474,6 +474,9 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
         yield effect("friction-speed", sign * np.exp(-((speed / v_s) ** 2)), shape=v_s)
     yield effect("friction-time", *(sign * wave for wave in _waves(inputs.times_s)))
     yield effect("drag", speed * np.abs(speed))
+    pressed = _pressed(fit, name)
+    if len(pressed):
+        yield effect("friction-load", *(sign * x for x in pressed))
     yield effect("damping-direction", np.abs(speed))
     low, high = np.quantile(position[moving], [0.005, 0.995])
     for width in WIDTHS:
@@ -490,6 +493,19 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
         ("inertia-position", acceleration, 0, 4),
     ):
         yield effect(cause, *(force * f for f in _over(position, moving, low, high, knots, order)))
+
+
+def _pressed(fit: Fit, name: str) -> list[FloatArray]:
+    """(samples,) each: what the hand presses on the guide of a coordinate, N, whole and each way, as it adds to the
+    weight or takes from it; where only its torque was measured, that, N m. None where nobody knows what bears it.
+    """
+    b = fit.balance
+    load = b.model.mechanism.loads(b.kinematics, list(b.wrench.T), ARRAYS).get(name)
+    if load is None:
+        return []
+    across = _filled(fit, *load.across)
+    whole = np.linalg.norm(across, axis=0)
+    return [whole, *across] if whole.any() else [np.abs(_filled(fit, load.along)[0])]
 
 
 def _play(fit: Fit) -> Iterator[Lack]:

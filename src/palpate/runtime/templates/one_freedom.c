@@ -32,7 +32,7 @@ static double towards(const @name@_parameters *p, double q, double v, double ahe
     if (damping < 0.0)
         momentum -= dt * loss;
     s[1] = 0.0;
-    k_dry(p, s, &held);
+    k_dry(p, s, w, &held);
     *pressed = y[5];
     *status = y[5] != 0.0 ? @NAME@_AT_LIMIT : @NAME@_OK;
     if (fabs(momentum) <= dt * held) {
@@ -42,7 +42,7 @@ static double towards(const @name@_parameters *p, double q, double v, double ahe
     }
     s[1] = v;
 #if FADES_
-    k_dry(p, s, &held);
+    k_dry(p, s, w, &held);
 #endif
     if (slow)
         k_creep(p, s, &damping);

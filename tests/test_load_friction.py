@@ -1,0 +1,138 @@
+"""Friction that grows with load: found where it is stated, named where it is not, stepped as SciPy integrates it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import hypot, tanh
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from palpate.elements import Coulomb, LoadedFriction, RigidBody, ScalarInertia, Viscous, check_element
+from palpate.errors import PalpateError
+from palpate.experiment import read_experiment, run_experiment
+from palpate.mechanisms import FourBar, Free, Hinge, Slide
+from palpate.model import Model
+from palpate.runtime import Stepper, StepStatus
+from palpate.runtime.native import compiled
+from tests.command import palpate
+from tests.conftest import needs_program
+from tests.drawer_files import TRUTH, write_capture
+from tests.oracles import gates_of_other_make as gates
+
+MU, WEIGHT = 0.06, TRUTH["m"] * 9.80665
+
+
+def inside(result: Any, truth: dict[str, float]) -> None:
+    for name, value in truth.items():
+        low, high = result.data["parameters"][name]["ci95"]
+        assert abs((low + high) / 2 - value) < 0.75 * (high - low), name
+
+
+def loaded_hinge(run: gates.Run) -> gates.Run:
+    """Bearings whose friction is 12 % of the torque that acts: t = smooth + 0.12 |t| sgn(v), solved for t."""
+    return replace(run, torque=run.torque / (1 - 0.12 * np.sign(run.torque) * run.held))
+
+
+def test_a_hinge_under_the_pull_of_the_hand(tmp_path: Path) -> None:
+    keys = "elements: [{type: load-friction, name: mu, acts_on: hinge, lever: 0.8 m}]\n"
+    path, truth = gates.write(tmp_path, 3, loaded_hinge, keys=keys)
+    stated = run_experiment(read_experiment(path))
+    assert stated.passed, stated.findings
+    inside(stated, truth | {"mu": 0.12 * 0.8})
+    assert stated.data["parameters"]["mu"]["unit"] == "m"
+    path.write_text(path.read_text().replace(keys, ""))
+    silent = run_experiment(read_experiment(path))
+    assert not silent.passed
+    assert silent.findings[0].cause == "friction-load"
+    assert keys[11:-2] in silent.findings[0].remedy
+    assert abs(silent.data["parameters"]["b_v"]["value"] / truth["b_v"] - 1) > 0.2  # and nobody believes it
+    inside(silent, truth)
+
+
+def test_a_drawer_whose_rails_bear_its_weight_and_the_hand(tmp_path: Path) -> None:
+    path = write_capture(tmp_path, mu=MU)
+    silent = run_experiment(read_experiment(path))
+    (finding,) = (f for f in silent.findings if f.cause == "friction-load")
+    inside(silent, TRUTH | {"b_c": TRUTH["b_c"] + MU * WEIGHT})
+    element = finding.remedy.removeprefix("add ").removesuffix(" to elements")
+    assert "mass: 6.39 kg" in element
+    path.write_text(f"{path.read_text()}elements: [{element}]\n")
+    stated = run_experiment(read_experiment(path))
+    assert stated.passed, stated.findings
+    inside(stated, TRUTH | {"mu": MU})
+    assert not any(f.cause == "friction-load" for f in stated.findings)
+
+
+def drawer() -> Model:
+    elements = (ScalarInertia("m", "slide"), Viscous("b_v", "slide"), Coulomb("b_c", "slide"))
+    return Model("drawer", Slide(), (*elements, LoadedFriction("mu", "slide", mass=TRUTH["m"]))).with_values(
+        [*TRUTH.values(), 0.3], model_of="body"
+    )
+
+
+def pushes(t: np.ndarray) -> np.ndarray:
+    zero = 0 * t
+    return np.stack([50 * np.sin(3 * t), 20 * np.sin(5 * t), -30 * np.cos(2 * t), zero, zero, zero], axis=1)
+
+
+def test_a_step_is_what_scipy_integrates_and_what_c_takes() -> None:
+    t = np.arange(4000) * 1e-3
+    stepper, w = Stepper(drawer(), 1e-3), pushes(t)
+    out = np.empty((len(t), stepper.size))
+    stepper.run(w, out)
+
+    def slope(s: float, y: np.ndarray) -> list[float]:
+        f, aside, up = pushes(np.array([s]))[0, :3].tolist()
+        dry = TRUTH["b_c"] + 0.3 * hypot(aside, up - WEIGHT)
+        return [y[1], (f - TRUTH["b_v"] * y[1] - dry * tanh(y[1] / 1e-4)) / TRUTH["m"]]
+
+    exact = solve_ivp(slope, (0, 4), [0, 0], method="LSODA", t_eval=t + 1e-3 - 1e-9, rtol=1e-8, atol=1e-10).y
+    assert np.abs(out[:, 0] - exact[0]).max() < 2e-3 * np.ptp(exact[0])
+    needs_program("cc")
+    run = compiled(stepper.terms, 10**9)
+    assert run is not None
+    again = run(np.zeros(2), w)
+    assert again is not None
+    assert np.abs(again - out[:, :2]).max() < 1e-12
+
+
+def test_a_hand_that_presses_holds_and_one_that_lifts_lets_go() -> None:
+    stepper, out = Stepper(drawer(), 1e-3), np.empty(3)
+    assert stepper.step((20, 0, 0, 0, 0, 0), out) is StepStatus.STICKING  # 3.2 + 0.3 x 63 N hold it
+    assert stepper.step((20, 0, 40, 0, 0, 0), out) is StepStatus.OK
+    assert out[1] > 0
+
+
+def test_where_a_format_cannot_say_it_the_export_does(tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    drawer().save(model)
+    for target in ("mjcf", "urdf", "ros2-control"):
+        done = palpate("export", model, "--to", target, "-o", tmp_path / target, "--even-if-failed")
+        assert done.returncode == 0, done.stderr
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "mu (load-friction): it follows what the hand presses on the slide; here it is as if nobody did" in said
+
+
+@pytest.mark.parametrize("unit", ["rad", "m"])
+def test_its_units_follow_the_coordinate(unit: str) -> None:
+    for element in (LoadedFriction(), LoadedFriction(mass=2.0)):
+        assert "dissipation" in check_element(element, coordinate_unit=unit)
+    assert check_element(LoadedFriction(lever=0.7))
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(PalpateError, match="mass must not be negative, it is -1"):
+        LoadedFriction(mass=-1.0)
+    with pytest.raises(PalpateError, match=r"the mechanism 'hinge' does not say what presses on 'closer'.* of hinge"):
+        Model("door", Hinge(linkage=FourBar()), (LoadedFriction(acts_on="closer"),))
+
+    class Sticky(LoadedFriction):
+        dry = False
+
+    with pytest.raises(PalpateError, match="it uses the load, so it must be dry"):
+        check_element(Sticky())
+    assert not Model("tool", Free(), (RigidBody("phi"),)).uses_load
