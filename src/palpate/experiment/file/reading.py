@@ -622,7 +622,9 @@ def object_model(experiment: Experiment[Any]) -> Model:
     elements = {e["name"]: e for e in base.to_dict()["elements"]}
     for i, name in enumerate(config.without):
         if name not in elements:
-            raise experiment.problem(f"without.{i}", str(UnknownName("element", name, elements)))
+            added = name in (options.get("name") for options in config.elements)
+            remedy = f"take it out of elements:, which adds it to {config.object}" if added else ""
+            raise experiment.problem(f"without.{i}", str(UnknownName("element", name, elements)), remedy)
         del elements[name]
     given = {**base.to_dict()["mechanism"], "gravity": config.gravity}
     along = {**base.mechanism.coordinates, **_driven(config.mechanism, parts)}

@@ -16,6 +16,7 @@ from palpate.experiment.stage.result import Case
 from palpate.experiment.stage.variations import weighed
 from palpate.findings import Finding, Severity
 from palpate.identify import solve
+from palpate.identify.diagnosis import lookalikes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 
 MASS_HINT, MASS_OFF, MASS_STDS = 0.005, 0.02, 5.0
@@ -52,7 +53,7 @@ KNOWN_SO_WELL = {
 """What a joint estimate moves, in words."""
 GUESSED_RATE = "the rate of the recording is a guess"
 SAME = 1e-6
-"""Columns whose directions differ by less are one."""
+"""Two elements that differ by a smaller share are one."""
 
 
 def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Finding]]:
@@ -108,6 +109,10 @@ class _Judge:
         loudest = np.array([span[units == unit].max() for unit in units])
         self.explained = bool(np.all(self.level <= MISFIT_PERCENT / 100 * np.maximum(span, QUIET_ROW * loudest)))
         """Whether what is left is small beside the range of each row."""
+        priors = {e.name for e in fit.solution.estimates if e.prior is not None}
+        pairs = lookalikes(fit.solution, {*priors, *fit.inputs.mechanism.hidden})
+        self.alike = {name: pair for pair in pairs for name in pair.parameters}
+        """Parameter -> two elements that these data do not tell apart."""
 
     def reason(self, e: Estimate, element: Element, i: int, j: int, *, positive: bool) -> str:
         """Why a number is refused; empty if it is not. i, j: its column in the model and in its element."""
@@ -123,12 +128,16 @@ class _Judge:
         column = np.abs(self.rows[:, :, i])
         if not len(column) or column.max() < 1e-9:
             return "the motion never shows it"
+        if e.name in self.alike:
+            pair = self.alike[e.name]
+            but = "" if pair.left < SAME else f" but for {100 * pair.left:.2g} %"
+            return (
+                f"in this motion {' and '.join(pair.elements)} do the same{but}: leave one of them out (elements:, "
+                "without:), and the other is the sum of both, or fix what you know of one (fixed:)"
+            )
         # what may be zero can be known all the same, as next to nothing
         near_zero = positive and np.isfinite(half) and half >= e.value
         if e.status is Status.NOT_IDENTIFIABLE and not near_zero:
-            twins = self._twins(i)
-            if twins:
-                return f"it has the same effect as {', '.join(twins)}: fix one of them (fixed:), the other is the rest"
             return "the motion does not separate it from others"
         if element.inertial and positive and half > VAGUE * e.value:
             return "the motion is too slow or too short for it, or something else moves the object"
@@ -146,14 +155,6 @@ class _Judge:
             return 1.0
         speed = float(np.percentile(np.abs(np.asarray(coordinate.speed)), OFTEN))
         return max(1.0, ORDINARY[self.fit.inputs.mechanism.coordinates[element.acts_on]] / max(speed, 1e-12))
-
-    def _twins(self, i: int) -> list[str]:
-        """Parameters whose columns are that of the i-th times a number."""
-        names = list(self.fit.inputs.model.parameters)
-        columns = self.rows[:, :, :-1].reshape(-1, len(names))
-        sizes = np.linalg.norm(columns, axis=0)
-        alike = np.abs(columns.T @ columns[:, i]) >= (1 - SAME) * sizes * sizes[i]
-        return [n for k, n in enumerate(names) if k != i and alike[k] and sizes[k] > 0 and sizes[i] > 0]
 
     def _unseen(self, zone: Scope) -> str:
         """What of a zone was not done: too little of it for a number, however small the noise."""
