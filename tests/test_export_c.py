@@ -344,8 +344,10 @@ def test_parameters_that_no_object_has_are_refused_and_the_state_held(door: Gene
     for found, model in ((door, closing_door()), (barrow, shipped("wheelbarrow"))):
         p, check = model.p.tolist(), getattr(found.library, f"{found.source.name}_check")
         start = list(found.now)
-        for place, parameter in enumerate(model.parameters.values()):
-            for bad in (math.nan, math.inf, *([0.0, -1.0] if parameter.map == "positive" else [])):
+        inertias = {n for e, mine in model.parts if e.inertial for n in mine}
+        for place, (name, parameter) in enumerate(model.parameters.items()):
+            least = [-1.0, *([0.0] if name in inertias else [])] if parameter.map == "positive" else []
+            for bad in (math.nan, math.inf, *least):
                 wrong = [bad if i == place else x for i, x in enumerate(p)]
                 assert found.init(wrong) == StepStatus.NOT_READY
                 assert check(found.model.parameters) == place + 1

@@ -351,3 +351,13 @@ def test_columns_times_parameters_are_what_is_combined_before_it_is_projected(na
         for wrench in random.normal(size=(3, 6, 7)):
             expected = moves.project(k, list(wrench), ARRAYS)
             assert all(np.array_equal(a, b) for a, b in zip(project(list(wrench)), expected, strict=True))
+
+
+def test_what_resists_with_nothing_is_possible_but_not_a_body_of_nothing(tmp_path: Path) -> None:
+    """`fixed: {shut_c: 0}` wrote a model that no verb could load."""
+    data = load_object("pendulum").with_values(np.array([0.2, 0.3, 0.0, 0.0, 0.0])).to_dict()
+    Model.from_dict(data).save(tmp_path / "model.json")
+    assert Model.load(tmp_path / "model.json").values["b_v"] == 0.0
+    data["parameters"]["I"]["value"] = 0.0
+    with pytest.raises(PalpateError, match=r"I = 0 kg m2 is not possible"):
+        Model.from_dict(data)

@@ -341,7 +341,9 @@ class Model:
             if mine and e.parameters[0].map == "inertia":
                 check_consistent([self.values[n] for n in mine], f"model {self.name!r}, element {e.name!r}")
             for n, p in zip(mine, e.parameters, strict=True):
-                if not np.isfinite(self.values[n]) or (p.map == "positive" and self.values[n] <= 0):
+                value = self.values[n]
+                less = p.map == "positive" and (value < 0 or (e.inertial and value == 0))  # no friction is possible
+                if less or not np.isfinite(value):
                     raise PalpateError(f"model {self.name!r}: {n} = {self.values[n]:g} {p.unit} is not possible")
 
     def save(self, path: str | Path) -> None:

@@ -156,7 +156,8 @@ def _check(model: Model, variables: Sequence[Variable]) -> str:
     for e in model.elements:
         names = [x.name for x in variables[start : start + len(e.parameters)]]
         for i, (name, parameter) in enumerate(zip(names, e.parameters, strict=True), start=start + 1):
-            bad = f"!isfinite(p->{name})" + (f" || !(p->{name} > 0.0)" if parameter.map == "positive" else "")
+            least = f" || !(p->{name} {'>' if e.inertial else '>='} 0.0)" if parameter.map == "positive" else ""
+            bad = f"!isfinite(p->{name}){least}"
             lines.append(f"    if (first == 0 && ({bad}))\n        first = {i};")
         if names and e.parameters[0].map == "inertia":
             ten = ", ".join(f"p->{name}" for name in names)

@@ -644,6 +644,7 @@ def object_model(experiment: Experiment[Any]) -> Model:
         _built(experiment, places.get(name, "mechanism"), base.name, mechanism, [part])
     model = _built(experiment, "elements", base.name, mechanism, list(elements.values()))
     named = dict(zip(names_in_results(model), model.parameters.values(), strict=True))
+    inertias = {n for e, mine in model.parts if e.inertial for n in mine}
     for key, names in (("fixed", model.parameters), ("known", named)):
         for name, value in getattr(config, key).items():
             if name not in names:
@@ -653,6 +654,8 @@ def object_model(experiment: Experiment[Any]) -> Model:
             )
             if names[name].map == "positive" and value < 0:
                 wrong = f"{value:g} {names[name].unit} is not possible: it must not be negative"
+            elif names[name].map == "positive" and value == 0 and name in inertias:
+                wrong = f"0 {names[name].unit} is not possible: nothing could be moved with any force"
             if wrong:
                 raise experiment.problem(f"{key}.{name}", wrong)
     # links as long as houses: only their ratios count in the balance, so nothing else would show it

@@ -31,6 +31,8 @@ SMALL_PERCENT = 1.0
 """A test error of so little of the range is no failure, whatever the train error."""
 CARRY_OVER = 2.0
 """A test error beyond this multiple of the train error: the fit does not carry over."""
+TESTED_S = 1.0
+"""Less than this is no test."""
 BAND_OFF, BAND_STDS = 0.05, 3.0
 """And a number at half the bandwidth from that at the whole."""
 REST_SHARE, REST_S, REST_FROM_STOP = 0.05, 0.25, 2.0
@@ -79,6 +81,9 @@ def carry_over(case: Case) -> Iterator[Finding]:
     if not rms.get("test"):
         evidence = "no sample of the test segments can be used: the object is at rest or at a stop throughout"
         yield Finding("test", evidence, "segments.test", severity=Severity.FATAL)
+    elif (length := len(case.fit.rows(case.prepared.segments["test"])) / case.fit.inputs.rate_hz) < TESTED_S:
+        evidence = f"only {length:.2g} s of the test segments can be used: they prove next to nothing"
+        yield Finding("test", evidence, "segments.test", "leave some seconds of motion for the test")
     for i, (row, test) in enumerate(rms.get("test", {}).items()):
         train = carried.get(row, test)["value"]
         if test["value"] <= CARRY_OVER * train or (test["percent_of_range"] or 0.0) <= SMALL_PERCENT:
