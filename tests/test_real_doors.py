@@ -102,7 +102,7 @@ def test_pendulum_has_the_right_inertia_beside_its_weight(real_folder: Path, nam
     assert low < 0.304 < high  # its makers' scale and ruler
     assert p["I"]["value"] / p["mc_x"]["value"] == pytest.approx(LENGTH, rel=0.05)
     if name == "pendulum":
-        assert result.findings[0].cause == "scale"  # of the motor's torque
+        assert "scale" in {f.cause for f in result.findings if f.fatal}  # of the motor's torque
         assert not result.passed
 
 

@@ -261,10 +261,9 @@ def lookalikes(solution: Solution, besides: Collection[str] = ()) -> Iterator[Lo
     names = list(model.parameters)
     for (a, of_a), (b, of_b) in combinations([(name, at) for name, at in own if at], 2):
         A, B = R[:, of_a] / sizes[of_a], R[:, of_b] / sizes[of_b]
-        (U, s, Vt), basis = np.linalg.svd(A, full_matrices=False), np.linalg.svd(B, full_matrices=False)
+        (all_of_a, s, Vt), basis = np.linalg.svd(A, full_matrices=False), np.linalg.svd(B, full_matrices=False)
         kept = s > RANK * s[0]
-        Q = basis[0][:, basis[1] > RANK * basis[1][0]]
-        U = U[:, kept]
+        U, Q = all_of_a[:, kept], basis[0][:, basis[1] > RANK * basis[1][0]]
         _, sines, turned = np.linalg.svd(U - Q @ (Q.T @ U), full_matrices=False)
         common = turned[sines <= ALIKE].T  # of length one: what both can do
         if not common.size:

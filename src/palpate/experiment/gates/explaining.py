@@ -31,7 +31,7 @@ SMALL_PERCENT = 1.0
 """A test error of so little of the range is no failure, whatever the train error."""
 CARRY_OVER = 2.0
 """A test error beyond this multiple of the train error: the fit does not carry over."""
-TESTED_S = 1.0
+TESTED_S = 0.5
 """Less than this is no test."""
 BAND_OFF, BAND_STDS = 0.05, 3.0
 """And a number at half the bandwidth from that at the whole."""
