@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -70,11 +70,13 @@ class Gravity(Element):
     """tau = mc_x s_y - mc_y s_x with s = -g in the body frame, whose origin is on the axis z: row n_z of a rigid body.
 
     mc_x, mc_y: mass times position of the centre of mass across the axis. An upright hinge does not show them, a rigid
-    body contains them. Along a length: f = m_g s_x, where m_g is the mass that no counterweight balances.
+    body contains them. Along a length: f = m_g s_x, where m_g is the mass that no counterweight balances; `axis`: which
+    axis of the body frame that is, x of a slide or z of a screw.
     """
 
     name: str = "gravity"
     acts_on: str = "hinge"
+    axis: Literal["x", "y", "z"] = "x"
     type: ClassVar[str] = "gravity"
     stores: ClassVar[bool] = True
     weighs: ClassVar[bool] = True
@@ -98,7 +100,7 @@ class Gravity(Element):
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """a - g across the axis, or what gravity has of it along a length."""
         if self._along_a_length:
-            return (k.specific_acceleration[0] - k.coordinates[self.acts_on].acceleration,)
+            return (k.specific_acceleration["xyz".index(self.axis)] - k.coordinates[self.acts_on].acceleration,)
         return k.specific_acceleration[:2]
 
     def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:

@@ -16,11 +16,12 @@ from palpate.mechanisms.mechanism import Row as Row
 from palpate.mechanisms.mechanism import Wheel as Wheel
 from palpate.mechanisms.ratio_table import RatioTable as RatioTable
 from palpate.mechanisms.rolling import Rolling as Rolling
+from palpate.mechanisms.screw import Screw as Screw
 from palpate.mechanisms.slide import Slide as Slide
 from palpate.mechanisms.track_arm import TrackArm as TrackArm
 from palpate.mechanisms.two_points import TwoPoints as TwoPoints
 
-MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Slide, Rolling)})
+MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Slide, Screw, Rolling)})
 """The mechanism types that an object file may name."""
 LINKAGES: Mapping[str, type[Any]] = MappingProxyType(
     {link.type: link for link in (FourBar, TrackArm, TwoPoints, RatioTable)}

@@ -27,9 +27,11 @@ class Hinge(OneFreedom):
 
     State: angle (rad), speed (rad/s). `inclination` (rad): from the axis z to the vertical, 0 for an upright hinge (pi
     if z points down); `direction` (rad): which way up leans, about z from x of the hinge's frame at angle zero.
-    `linkage`: what the hinge drives, such as a closer, or a list of several; each adds a coordinate.
+    `linkage`: what the hinge drives, such as a closer, or a list of several; each adds a coordinate. `endless`: it
+    turns any number of times, as a knob or a crank: an angle of many turns is then no wrong unit.
     """
 
+    endless: bool = False
     type: ClassVar[str] = "hinge"
     frame: ClassVar[str] = (
         "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening"
@@ -64,14 +66,11 @@ class Hinge(OneFreedom):
         return ((c * cd, c * sd, -s), (-sd, cd, 0.0), (s * cd, s * sd, c))
 
     def motion(self, times_s: FloatArray, states: FloatArray, accelerations: FloatArray) -> Motion:
-        """Refuses angles that `coordinates_of` would count otherwise."""
+        """Refuses angles that nobody unwrapped."""
         angle = states[np.isfinite(states[:, 0]), 0]
-        if (np.abs(angle[:1]) > math.pi + 1e-9).any() or (np.abs(np.diff(angle)) > math.pi + 1e-9).any():
-            raise DataProblem(
-                "hinge",
-                "the angle starts more than half a turn from zero, or jumps by more than that between known samples",
-                remedy="count it from the closed position, and unwrap it",
-            )
+        if (np.abs(np.diff(angle)) > math.pi + 1e-9).any():
+            wrong = "the angle jumps by more than half a turn between known samples"
+            raise DataProblem(self.type, wrong, remedy="unwrap it")
         return Mechanism.motion(self, times_s, states, accelerations)
 
     def coordinates_of(self, poses: Poses) -> FloatArray:
@@ -80,9 +79,9 @@ class Hinge(OneFreedom):
         tilted = np.flatnonzero(known & (R[:, 2, 2] < math.cos(math.radians(10.0))))  # seen from some other frame
         if len(tilted):
             raise DataProblem(
-                "hinge",
-                f"sample {tilted[0]}: z of the body frame is not along the hinge",
-                remedy="poses must be those of the hinge's frame, seen from the same frame at angle zero",
+                self.type,
+                f"sample {tilted[0]}: z of the body frame is not along the {self.type}",
+                remedy=f"poses must be those of the {self.type}'s frame, seen from the same frame at angle zero",
             )
         angle = np.full((len(R), 1), np.nan)
         angle[known, 0] = _counted(np.arctan2(R[known, 1, 0] - R[known, 0, 1], R[known, 0, 0] + R[known, 1, 1]))

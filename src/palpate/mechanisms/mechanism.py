@@ -47,6 +47,8 @@ class Joint:
     kind: Literal["turn", "slide", "free"]
     axis: tuple[float, float, float]
     position: int | None
+    pitch: float | None = 0.0
+    """Way along the axis of what turns, m/rad; None: not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,11 @@ class Mechanism(ABC):
     def described(self) -> tuple[float, float] | None:
         """The main positions for which its linkages are described; None: it has none."""
         return None
+
+    @property
+    def endless(self) -> bool:
+        """Whether its main coordinate has no ends, as a knob's, which turns any number of times."""
+        return False
 
     @property
     def hidden(self) -> tuple[str, ...]:

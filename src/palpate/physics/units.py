@@ -35,13 +35,14 @@ class Unit:
     def fits(self, wanted: Unit) -> bool:
         """Whether a quantity in this unit may stand where `wanted` is asked for.
 
-        An angle is no fraction and rad/s is no Hz; but "N m s/rad" is "kg m2/s": below the line an angle only explains.
+        An angle is no fraction and rad/s is no Hz; but "N m s/rad" is "kg m2/s": below the line an angle only explains,
+        except in "m/rad": a thread of 2 mm travels so far in a turn.
         """
         if self.dimension != wanted.dimension or self.current != wanted.current:
             return False
         if self.share:
             return not any(wanted.dimension) and wanted.angle == 0
-        explains = any(self.dimension) and self.angle <= 0 and wanted.angle <= 0
+        explains = any(self.dimension) and self.dimension != (0, 1, 0) and self.angle <= 0 and wanted.angle <= 0
         return explains or self.angle == wanted.angle
 
 
@@ -60,7 +61,10 @@ UNITS: Mapping[str, Unit] = MappingProxyType(
         "1": Unit(1.0, (0, 0, 0)),
         "%": Unit(0.01, (0, 0, 0), share=True),
         **{name: Unit(factor, d) for d, names in _BY_DIMENSION.items() for name, factor in names.items()},
-        **{name: Unit(factor, (0, 0, 0), angle=1) for name, factor in (("rad", 1.0), ("deg", pi / 180))},
+        **{
+            name: Unit(factor, (0, 0, 0), angle=1)
+            for name, factor in (("rad", 1.0), ("deg", pi / 180), ("turn", 2 * pi))
+        },
         **{name: Unit(factor, (0, 0, -1), angle=1) for name, factor in (("dps", pi / 180), ("rpm", pi / 30))},
         **{name: Unit(factor, (1, 2, -3), current=-1) for name, factor in (("V", 1.0), ("mV", 1e-3), ("uV", 1e-6))},
         "A": Unit(1.0, (0, 0, 0), current=1),

@@ -35,7 +35,7 @@ TABLE_HZ = 100.0
 TRAVEL = {"rad": (float(np.radians(3.0)), 40.0), "m": (0.01, 30.0)}
 """Travels beyond these are of another unit ..."""
 SPUN_RAD_S = 40.0
-"""... unless it is a wheel, which may turn often; no hand turns it faster than this."""
+"""... unless it is a wheel or a knob, which may turn often; no hand turns it faster than this."""
 STRONGEST = {"N m": 1000.0, "N": 5000.0}
 """No hand gives more."""
 SLOWEST_S = 0.25
@@ -321,10 +321,13 @@ def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> l
     travel, key = float(np.nanmax(position) - np.nanmin(position)), "angle" if unit == "rad" else "position"
     if travel == 0:
         raise experiment.problem(f"recordings.signals.{key}", "it is constant: nothing moves")
-    spins = unit == "rad" and _repeats(model)
+    spins = unit == "rad" and (model.mechanism.endless or _repeats(model))
     speed = float(np.nanpercentile(np.abs(np.gradient(position, even.times_s)), 99)) if spins else np.inf
     row, strongest = model.mechanism.rows[0].unit, float(np.nanmax(np.abs(even.seen_x[:, 1])))
-    findings = _span_findings(key, travel, unit, spins=speed < SPUN_RAD_S)
+    often = (
+        travel > TRAVEL[unit][1] and unit == "rad" and not model.mechanism.endless and not model.mechanism.linkages
+    )
+    findings = _span_findings(key, travel, unit, spins=speed < SPUN_RAD_S, often=often)
     if strongest > STRONGEST[row]:
         name = "torque" if unit == "rad" else "force"
         evidence = f"the {name} reaches {strongest:.2g} {row}, more than any hand gives"
@@ -333,15 +336,16 @@ def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> l
     return findings
 
 
-def _span_findings(key: str, travel: float, unit: str, *, spins: bool = False) -> list[Finding]:
-    """A travel that no such object has, or that tells nothing; spins: it may turn often."""
+def _span_findings(key: str, travel: float, unit: str, *, spins: bool = False, often: bool = False) -> list[Finding]:
+    """A travel that no such object has, or that tells nothing; spins: it may turn often; often: it could be said to."""
     least, most = TRAVEL[unit]
     if least <= travel <= most or (spins and travel > most):
         return []
     shown = f"{travel:.2g} {unit}" if travel > most or unit != "rad" else f"{np.degrees(travel):.2g} deg"
     other = {"rad": ("deg", "rad"), "m": ("mm", "m")}[unit][0 if travel > most else 1]
-    evidence = f"the {key} spans {'only ' if travel < least else ''}{shown}"
-    return [Finding("travel", evidence, f"recordings.signals.{key}", f"is its unit {other}?", Severity.FATAL)]
+    evidence, remedy = f"the {key} spans {'only ' if travel < least else ''}{shown}", f"is its unit {other}?"
+    remedy += " Or does it turn so often? Then write mechanism: {endless: true}" if often else ""
+    return [Finding("travel", evidence, f"recordings.signals.{key}", remedy, Severity.FATAL)]
 
 
 def _repeats(model: Model) -> bool:
