@@ -324,9 +324,7 @@ def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> l
     spins = unit == "rad" and (model.mechanism.endless or _repeats(model))
     speed = float(np.nanpercentile(np.abs(np.gradient(position, even.times_s)), 99)) if spins else np.inf
     row, strongest = model.mechanism.rows[0].unit, float(np.nanmax(np.abs(even.seen_x[:, 1])))
-    often = (
-        travel > TRAVEL[unit][1] and unit == "rad" and not model.mechanism.endless and not model.mechanism.linkages
-    )
+    often = travel > TRAVEL[unit][1] and unit == "rad" and not model.mechanism.endless and not model.mechanism.linkages
     findings = _span_findings(key, travel, unit, spins=speed < SPUN_RAD_S, often=often)
     if strongest > STRONGEST[row]:
         name = "torque" if unit == "rad" else "force"
