@@ -42,7 +42,7 @@ LONG = (
     *("readme", "cli", "smoothing", "joint", "stepper", "export_c", "motion_stage", "recording_gates", "marker_clock"),
     *("experiment", "twin_related", "inspection_page", "export_fmu", "invariance", "labels", "motion_clocks"),
     *("public_names", "body_bad_data", "rolling_replay", "passivity", "identify", "identify_statistics", "validation"),
-    *("slide_rendering", "energy", "replay", "drawer", "clock_profile", "real_doors", "cli_inspect"),
+    *("slide_rendering", "energy", "replay", "drawer", "screw", "clock_profile", "real_doors", "cli_inspect"),
     *("body_contradicted", "export_mjcf", "rolling_stage", "rolling_mechanism", "twin_wheelbarrow", "twin_door"),
     *("export_command", "slope", "rolling_result", "extrinsics", "imu_noise", "clocks", "twin", "comparison", "shapes"),
     *("derivatives", "load_friction", "rolling_poor", "rolling_options", "variants"),

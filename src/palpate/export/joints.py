@@ -235,6 +235,10 @@ def one_joint(model: Model, mass: float | None) -> OneJoint:
         for p in parts
         if p.element.acts_on not in coordinates and p.phi is None
     ]
+    if joint.pitch:
+        way = f"{2e3 * math.pi * joint.pitch:.4g} mm in a turn"
+        lost = f"the way along the axis, {way}: the body turns in place, and what pushes along the axis does nothing"
+        left_out.append(f"{lost}; its own weight on the thread is missing where a rigid body has it")
     inertia = nearest_constant(curves.inertia())
     if not inertia.exact:
         left_out.append(

@@ -591,6 +591,8 @@ _SHORTEST_M = 0.02
 """Of a travel that tells a direction."""
 _STRAIGHTEST = 5.0
 """A travel must be so many times as long as what is off the line (rms)."""
+_PITCH_OFF = 0.05
+"""Share of a pitch by which a stated one may differ from what the motion shows."""
 _TURN_RAD = np.radians(2.0)
 """What slides may turn by that much (rms): more is no slide."""
 
@@ -606,6 +608,11 @@ class JointFrame:
     """(4, 4), m: the same in the world at position zero."""
     hinge: HingeAxis | None = None
     """Where it is a hinge: how well it is known."""
+    pitch: float = 0.0
+    """Where it is a screw: its way along z per angle as the motion shows it, m/rad, ..."""
+    pitch_std: float = 0.0
+    stated_pitch: float | None = None
+    """... and as the experiment file has it."""
 
     def poses(self, body: Poses) -> Poses:
         """Of the frame on the body, seen from the frame in the world; body: poses of the body in the world."""
@@ -621,7 +628,22 @@ def joint_of_hinge(hinge: HingeAxis) -> JointFrame:
 
 def check_joint(joint: JointFrame, body: Poses) -> tuple[Finding, ...]:
     """Whether the body really moves as the joint says."""
-    return () if joint.hinge is None else check_hinge(hinge_motion(body, joint.hinge))
+    if joint.hinge is None:
+        return ()
+    moved = hinge_motion(body, joint.hinge)
+    if not joint.pitch:
+        return check_hinge(moved)
+    z = joint.T_world_frame[:3, 2]
+    start = float((joint.T_world_frame[:3, 3] - joint.hinge.T_world_hinge[:3, 3]) @ z)
+    travel = start + joint.pitch * moved.angle_rad
+    findings = check_hinge(replace(moved, slide_m=moved.slide_m - travel[:, None] * [0.0, 0.0, 1.0]))
+    stated = joint.stated_pitch
+    if stated is None or abs(stated - joint.pitch) < max(4 * joint.pitch_std, _PITCH_OFF * abs(joint.pitch)):
+        return findings
+    turn = 2e3 * np.pi
+    evidence = f"the markers travel {turn * joint.pitch:.3g} mm in a turn, the file states {turn * stated:.3g} mm"
+    remedy = "leave the pitch out: the motion shows it"
+    return (*findings, Finding("pitch", evidence, "mechanism.pitch", remedy, Severity.FATAL))
 
 
 def slide_from_motion(

@@ -389,7 +389,7 @@ def drive_wrench(model: Model) -> FloatArray:
 def missing_stops(model: Model) -> str:
     """Which end stops of the main coordinate the model has not got, in a sentence; empty if none is missing."""
     main = model.mechanism.main
-    if main is None:
+    if main is None or model.mechanism.endless:
         return ""
     missing = [side for side, at in zip(("lowest", "highest"), end_stops(model), strict=True) if math.isinf(at)]
     if not missing:

@@ -320,7 +320,7 @@ def extrapolated(case: Case) -> Iterator[Finding]:
     if len(position) == 0:
         return
     low, high = float(np.nanmin(position)), float(np.nanmax(position))
-    if low > EXTRAPOLATED * case.fit.inputs.step:
+    if low > EXTRAPOLATED * case.fit.inputs.step and not case.model.mechanism.endless:
         unseen = f"the object was never seen moving below {case.shown(low, '.0f')}"
         yield Finding("extrapolated", f"{unseen}: its behaviour near the closed position is extrapolated")
     springs = any(e.stores and e.acts_on != "wrench" for e in case.model.elements)

@@ -51,6 +51,7 @@ from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint, pose_std, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
+from palpate.motion.joints import screw_of_hinge
 from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
 from palpate.motion.plausibility import judge_imu
 from palpate.motion.smoothing import Smoothed
@@ -275,8 +276,11 @@ def _on_joint(
     with experiment.at("markers.hinge" if axis.kind == "turn" else "markers", kind=DataProblem):
         shut = segment_mask(captured.body.poses.times_s, static)
         joint = joint_of(experiment.config.markers, captured.body, axis.kind, axis.axis, shut)
+        if axis.pitch != 0.0:
+            joint = screw_of_hinge(joint, captured.body.poses, axis.pitch)
     gravity = -experiment.config.gravity * captured.up @ joint.T_world_frame[:3, :3]
-    return replace(model, mechanism=model.mechanism.with_gravity(gravity)), joint
+    pitch = joint.pitch if axis.pitch is None else axis.pitch
+    return replace(model, mechanism=model.mechanism.with_gravity(gravity).with_options(pitch=pitch)), joint
 
 
 def _zero_position(
@@ -326,7 +330,7 @@ def _zero_position(
             )
             findings.append(Finding("closed", evidence, severity=severity))
     low, high = float(np.nanmin(position)) - zero, float(np.nanmax(position)) - zero
-    if low < -2 * limit:
+    if low < -2 * limit and not model.mechanism.endless:
         evidence, remedy = f"the position reaches {show(low, '.1f')}: the object was not shut at its zero", ""
         if -low > high:
             evidence = f"opening counts as negative (the position runs from {show(low, '.1f')} to {show(high, '.1f')})"
