@@ -121,7 +121,7 @@ WRONG: list[tuple[str, list[str]]] = [
     ("gravity: 0", ["gravity", "must be above 9.6"]),
     ("gravity: 981", ["gravity", "must be below 10"]),
     ("uncertain: {imu_rotation: 0.5}", ["uncertain.imu_rotation: 0.5 has no unit: write 0.5 deg if that is meant"]),
-    ("uncertain: {imu_rotation: 5 %}", ["uncertain.imu_rotation: '5 %' is not a quantity in deg or rad"]),
+    ("uncertain: {imu_rotation: 5 %}", ["uncertain.imu_rotation: '5 %' is not a quantity in deg, rad or turn"]),
     ("uncertain: {load_cell_scale: 1}", ["uncertain.load_cell_scale", "below 1", "load_cell_scale: 1 %"]),
     ("uncertain: {imu_positon: 1 mm}", ["uncertain", "Did you mean 'imu_position'"]),
     ("robust: maybe", ["robust: 'maybe' is neither true nor false"]),

@@ -87,7 +87,7 @@ def test_newton_times_metre_is_newtonmetre() -> None:
         ("2 mm^2", "m", "'2 mm^2' is not a quantity in m"),
         ("3 kg m22", "kg m2", "there is no unit 'm22'. Did you mean 'm'?"),
         ("1.43 N", "kg", "'1.43 N' is not a quantity in kg, g or lb"),
-        ("25 %", "rad", "'25 %' is not a quantity in rad or deg"),
+        ("25 %", "rad", "'25 %' is not a quantity in rad, deg or turn"),
         ("25 %", "Hz", "'25 %' is not a quantity in Hz"),
         ("30 deg", "1", "'30 deg' is not a fraction"),
         ("3 rad", "1", "'3 rad' is not a fraction"),

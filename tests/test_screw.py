@@ -82,9 +82,9 @@ def test_the_row_of_a_body_on_a_thread_is_mujocos() -> None:
     g = rng.normal(size=3) * 9.81
     about = PHI[4:]  # xx, xy, xz, yy, yz, zz about the origin
     com, m = PHI[1:4] / PHI[0], PHI[0]
-    I = np.array([[about[0], about[1], about[2]], [about[1], about[3], about[4]], [about[2], about[4], about[5]]])
-    I = I - m * (com @ com * np.eye(3) - np.outer(com, com))
-    full = " ".join(repr(float(I[i])) for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+    J = np.array([[about[0], about[1], about[2]], [about[1], about[3], about[4]], [about[2], about[4], about[5]]])
+    at_com = J - m * (com @ com * np.eye(3) - np.outer(com, com))
+    full = " ".join(repr(float(at_com[i])) for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
     text = " ".join(map(repr, map(float, com)))
     world = mujoco.MjModel.from_xml_string(
         f"""<mujoco><option gravity="{g[0]} {g[1]} {g[2]}"/><worldbody><body>

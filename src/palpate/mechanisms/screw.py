@@ -1,6 +1,6 @@
 """A screw: the body turns about an axis and travels along it. One row is free: the moment and pitch times the force."""
 
-# pyright: reportIncompatibleMethodOverride=false
+# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
 # what the interface asks as a property may be a constant
 from __future__ import annotations
 
