@@ -53,6 +53,7 @@ INSIDE_EXPERIMENT = {
     "run": ("gates",),
     "comparison": ("run",),
     "explanation": ("file",),
+    "guessing": ("inspection",),
     "inspection": ("run",),
     "validation": ("run",),
     "variants": ("run",),

@@ -28,28 +28,63 @@ _OWNERS = {"poor": ("handle", "door", "wheelbarrow"), "clean": ("capture",)}
 
 def new(
     _: Tell,
-    object_: Annotated[str, argument("handle, door, hand-truck, motion, ... or your object file.", metavar="OBJECT")],
+    things: Annotated[
+        list[str],
+        argument("handle, door, ... or your object file; or your recordings, at which it looks.", metavar="OBJECT"),
+    ],
     out: Annotated[Path | None, option("--out", "-o", "File to write; - prints it [default: OBJECT.yaml].")] = None,
     force: Annotated[bool, option("--force", "Overwrite the file if it exists.")] = False,
+    header: Annotated[str | None, option("--header", "A table without a header: t,angle,torque.")] = None,
+    rate: Annotated[float | None, option("--rate", "A table without times: samples per second.")] = None,
 ) -> Done | None:
-    """Write a commented experiment file to edit."""
-    from palpate.experiment.file.starting import starting_experiment
+    """Write a commented experiment file to edit, or guess one from recordings."""
+    from palpate.experiment.file.starting import starting_experiment, starting_names
 
-    is_file = Path(object_).suffix.lower() in (".yaml", ".yml")
+    name, recordings = things[0], [Path(thing) for thing in things]
+    is_object = Path(name).suffix.lower() in (".yaml", ".yml")
+    if len(things) > 1 or (name not in starting_names() and not is_object and recordings[0].exists()):
+        return _guessed(recordings, out, force, header, rate)
+    if header is not None or rate is not None:
+        raise PalpateError("--header and --rate are for recordings, such as palpate new log.csv --rate 100")
     if out is not None and str(out) == "-":
-        typer.echo(starting_experiment(object_), nl=False)
+        typer.echo(starting_experiment(name), nl=False)
         return None
-    path = out if out is not None else Path(f"{Path(object_).stem}-experiment.yaml" if is_file else f"{object_}.yaml")
-    relative = os.path.relpath(object_, path.parent) if is_file else None
-    text = starting_experiment(object_, file=path.name, object_path=relative)
+    path = out if out is not None else Path(f"{Path(name).stem}-experiment.yaml" if is_object else f"{name}.yaml")
+    relative = os.path.relpath(name, path.parent) if is_object else None
+    text = starting_experiment(name, file=path.name, object_path=relative)
+    _write_new(path, text, force)
+    verb, lines = "inspect" if name == "motion" else "identify", f"the lines marked EDIT ({text.count('# EDIT')})"
+    said = f"Written: {path}. Put your own values in {lines}, then:\n  palpate {verb} {path}"
+    return Done({"experiment": str(path)}, lambda: said)
+
+
+def _guessed(
+    recordings: list[Path], out: Path | None, force: bool, header: str | None, rate: float | None
+) -> Done | None:
+    """The experiment file of recordings, and on the terminal what in it nobody stated."""
+    from palpate.experiment.guessing import guess_experiment
+
+    path = out if out is not None else Path(f"{recordings[0].stem}.yaml")
+    names = None if header is None else [column.strip() for column in header.split(",")]
+    made = guess_experiment(recordings, file=path, header=names, rate=rate)
+    if str(path) == "-":
+        typer.echo(made.text, nl=False)
+        return None
+    _write_new(path, made.text, force)
+    guesses = [{"key": g.key, "value": g.value, "why": g.why} for g in made.guesses]
+    listed = "\n".join(f"  {g.key}: {g.value}\n      {g.why}" for g in made.guesses)
+    edits = f" and your own values in the lines marked EDIT ({count})" if (count := made.text.count("# EDIT")) else ""
+    said = f"Written: {path}. Guessed, and marked GUESS in it:\n{listed}\nCorrect what is wrong{edits}, then:"
+    said += f"\n  palpate {made.verb} {path}"
+    return Done({"experiment": str(path), "guesses": guesses}, lambda: said)
+
+
+def _write_new(path: Path, text: str, force: bool) -> None:
     if path.is_dir():
         raise FileProblem(path, "is a folder", remedy="name the file to write")
     if path.exists() and not force:
         raise FileProblem(path, "the file exists already", remedy="choose another with -o, or --force")
     write_text(path, text)
-    verb, lines = "inspect" if object_ == "motion" else "identify", f"the lines marked EDIT ({text.count('# EDIT')})"
-    said = f"Written: {path}. Put your own values in {lines}, then:\n  palpate {verb} {path}"
-    return Done({"experiment": str(path)}, lambda: said)
 
 
 def schema(

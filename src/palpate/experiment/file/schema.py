@@ -71,7 +71,7 @@ Columns = dict[str, ColumnPart] | None
 class TimePart(Part):
     """The column of times of a plain table."""
 
-    column: str = key("header of the column", "t")
+    column: str = key("header of the column; if absent, the one named time, t, timestamp, ...", "t", default="")
     unit: q.TimeUnit = key("unit of the times in the file; if absent, the one in the header, else s", "ms", default="")
 
 

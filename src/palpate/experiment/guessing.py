@@ -1,0 +1,573 @@
+"""An experiment file from the recordings alone: `palpate new FILE...` looks at them and marks what it guesses.
+
+Units that the files state are believed. The rest is decided by names, and by what the motion itself shows: which force
+it explains, which way power flows, where it rests.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import product
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import DataProblem, FileProblem, PalpateError
+from palpate.experiment.file.starting import CAPTURE, starting_experiment
+from palpate.experiment.inspection import inspect_recordings
+from palpate.motion.clock import evenly_sampled
+from palpate.motion.derivatives import at_rest, derivative_noise, savitzky_golay, signal_noise
+from palpate.motion.extrinsics import Placement, imu_on_load_cell
+from palpate.motion.imu import imu_motion, resample_motion
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, runs
+from palpate.recording import FORMATS, Channel, Recording, load
+from palpate.recording.formats import recognise
+from palpate.recording.headers import si_or_none
+
+NAMES = {
+    "speed": r"vel|speed|omega|rate|gyr|dot|geschw|^[qwv]d?$(?<!^q)",
+    "acceleration": r"acc|beschl|^[aq]dd$|specific",
+    "torque": r"torque|moment|tau|drehm|^[mt][ _.]?[xyz]$|^n[ _.]?[xyz]$",
+    "force": r"force|kraft|load|^f[ _.]?[xyz]?\d?$|^f_",
+    "angle": r"angle|theta|phi|psi|alpha|winkel|rotation|^q$|degree|hinge",
+    "position": r"pos|displacement|travel|stroke|distance|^weg|^[xs]$|slide|extension|encoder",
+}
+"""What a column without a unit is taken for, in this order; a position may be that of a joint."""
+UNITS = {
+    **{"rad/s": "speed", "m/s": "speed", "m/s2": "acceleration"},
+    **{"N m": "torque", "N": "force", "rad": "angle", "m": "position"},
+}
+WANTED = re.compile(r"des|target|ref|cmd|command|set|goal|soll", re.IGNORECASE)
+"""In names of what a controller wanted, not of what was measured."""
+AXES = ("x", "y", "z")
+SLOWEST_S = 0.5
+"""No table of an object moved by hand has samples so far apart: its times are ms, us or ns."""
+MOST = {"angle": 7.0, "position": 3.0, "torque": 300.0, "force": 3000.0}
+"""rad, m, N m, N: what is larger is in the other unit."""
+SMALLER = {"angle": "deg", "position": "mm", "torque": "N mm", "force": "mN"}
+SI = {"angle": "rad", "position": "m", "torque": "N m", "force": "N"}
+WINDOW_S, ORDER = 0.15, 3
+REST_S, SHORTEST_S, SLOW_SHARE, TRAIN_SHARE = 0.6, 3.0, 0.35, 0.62
+"""A rest and what is moved are longer; slow is so much below the fast; so much of what moves trains."""
+EVEN = 0.003
+"""Share of a signal's range within which it does not change."""
+MOUNTED_S = 60.0
+"""So much of a recording tells how the IMU sits."""
+SURE = 0.05
+"""Share of the power that must flow one way to tell the sign."""
+DROP, BETTER = 0.7, 0.9
+"""An effect is in the model if it lowers the unexplained variance to this share; weight, if it does so by more than a
+spring."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A line of the file that nobody stated."""
+
+    key: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guessed:
+    """An experiment file that was guessed."""
+
+    text: str
+    guesses: tuple[Guess, ...]
+    verb: str = "identify"
+    """What to do with it next."""
+
+
+@dataclass(slots=True)
+class _Lines:
+    """The file as it is written: lines, of which some are guesses."""
+
+    lines: list[str] = field(default_factory=list[str])
+    guesses: list[Guess] = field(default_factory=list[Guess])
+
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+
+    def guess(self, line: str, why: str, key: str = "") -> None:
+        """A line with its reason behind it."""
+        self.lines.append(f"{line:<44} # GUESS: {why}")
+        name, _, value = line.strip().partition(": ")
+        entry = line.strip().removeprefix("- ") if line.startswith("- ") else value or name.rstrip(":")
+        self.guesses.append(Guess(key or name, entry, why))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Signal:
+    """A column, what it seems to be, and why."""
+
+    channel: Channel
+    kind: str
+    unit: str
+    """As written in the file; "" for what its header says."""
+    why: str
+
+    @property
+    def x(self) -> FloatArray:
+        """Numbers in SI units."""
+        factor, _ = si_or_none(self.unit) or (1.0, "")
+        return self.channel.samples * factor
+
+
+def guess_experiment(
+    paths: Sequence[Path], *, file: Path, header: Sequence[str] | None = None, rate: float | None = None
+) -> Guessed:
+    """The text of an experiment file for these recordings, to be written at `file`.
+
+    header, rate: of a table that states none.
+    """
+    read = [_read(path, header, rate) for path in paths]
+    recordings = {str(path): recording for path, (recording, _) in zip(paths, read, strict=True)}
+    kinds = {path: _instrument(recording) for path, recording in recordings.items()}
+    if list(kinds.values()) == ["signals"]:
+        return _of_table(paths[0], read[0][0], read[0][1], file, header, rate)
+    return _of_instruments(kinds, recordings, file)
+
+
+def _read(path: Path, header: Sequence[str] | None, rate: float | None) -> tuple[Recording, str]:
+    """A recording, and the column of its times where only its numbers say that it is one."""
+    known = FORMATS[recognise(path)].options
+    options: dict[str, Any] = {"header": header, "rate": rate}
+    options = {k: v for k, v in options.items() if v is not None and k in known}
+    try:
+        return load(path, **options), ""
+    except FileProblem as problem:
+        if "rate" in options or "rate" not in known or "looks like time" not in str(problem):
+            raise
+        columns = load(path, **options, rate=1.0)
+        for name, channel in columns.channels.items():
+            steps = np.diff(channel.samples) if channel.samples.ndim == 1 else np.zeros(1)
+            counts = bool((steps == 1).all())  # rows that are numbered tell no time
+            if (steps > 0).all() and not counts and np.ptp(steps) < 0.5 * np.median(steps):
+                return load(path, **options, time=name), name
+        raise FileProblem(
+            path, "no column holds times", remedy="say how many samples a second has: --rate 100"
+        ) from problem
+
+
+def _instrument(recording: Recording) -> str:
+    """Which key of `recordings` a file is for."""
+    markers = [c for c in recording.channels.values() if c.samples.ndim == 2 and c.unit == "m"]
+    found = [_kind(channel) for channel in recording.channels.values()]
+    if len(markers) >= 3 or len(_triples(recording)) >= 3:
+        return "mocap"
+    moves = [kind for kind in found if kind in ("angle", "position")]
+    loads = [kind for kind in found if kind in ("torque", "force")]
+    if moves and loads:
+        return "signals"
+    if len(loads) >= 6:
+        return "wrench"
+    if found.count("acceleration") >= 3 and found.count("speed") >= 3:
+        return "imu"
+    listed = ", ".join(f"{name} [{c.unit}]" for name, c in recording.channels.items())
+    raise DataProblem(
+        str(recording.source),
+        f"it is not plain what this holds ({listed}): a table needs a position and a force, or an angle and a torque",
+        remedy="name the columns so (header line or --header), with their units: angle [deg], torque [Nm]",
+    )
+
+
+def _kind(channel: Channel) -> str:
+    """What a channel is by its unit, else by its name; "" for neither."""
+    if channel.unit in UNITS:
+        return UNITS[channel.unit]
+    name, unit = _with_suffix(channel)
+    if unit:
+        return UNITS.get((si_or_none(unit) or (1.0, ""))[1], "")
+    return next((kind for kind, words in NAMES.items() if re.search(words, name, re.IGNORECASE)), "")
+
+
+def _with_suffix(channel: Channel) -> tuple[str, str]:
+    """Name and unit of "Position_mm"; a unit only where the file states none."""
+    match = re.fullmatch(r"(.{2,})[ _.-](mm|cm|m|deg|rad|N|kN|Nm|Nmm)", channel.name)
+    return (match[1], match[2]) if match and channel.unit == "1" else (channel.name, "")
+
+
+def _triples(recording: Recording) -> dict[str, list[str]]:
+    """Markers of a table: names with three columns ..x, ..y, ..z, no forces or rates."""
+    stems = dict[str, list[str]]()
+    for name, channel in recording.channels.items():
+        match = re.fullmatch(r"(.+?)[ _.]?([xyzXYZ])", name)
+        if match and channel.samples.ndim == 1 and _kind(channel) in ("position", ""):
+            stems.setdefault(match[1], []).append(name)
+    return {stem: names for stem, names in stems.items() if [n[-1].lower() for n in names] == list(AXES)}
+
+
+# --- a table of one coordinate ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """A coordinate and the effort along it, evenly sampled, with what a motion explains of it."""
+
+    position: _Signal
+    effort: _Signal
+    times_s: FloatArray
+    q: FloatArray
+    effort_x: FloatArray
+    v: FloatArray
+    a: FloatArray
+    rest: BoolArray
+
+    @property
+    def columns(self) -> FloatArray:
+        """(samples, 4): what inertia, friction and a constant do."""
+        return np.column_stack([self.a, self.v, np.sign(self.v), np.ones(len(self.v))])
+
+    def unexplained(self, *more: FloatArray) -> float:
+        """Share of the effort's variance while it moves that these and `more` columns leave."""
+        moving = ~self.rest
+        A, y = np.column_stack([self.columns, *more])[moving], self.effort_x[moving]
+        left = y - A @ least_squares(A, y)
+        return float(np.var(left) / max(np.var(y), 1e-300))
+
+
+def _of_table(
+    path: Path, recording: Recording, time: str, file: Path, header: Sequence[str] | None, rate: float | None
+) -> Guessed:
+    """A hinge or a slide from one table."""
+    lines, name = _Lines(), next(iter(recording.channels))
+    times = recording[name].clock.times_s
+    unit, step = "s", float(np.median(np.diff(times)))
+    if rate is None and step >= SLOWEST_S:
+        unit = "ms" if step < 1e3 * SLOWEST_S else "us" if step < 1e6 * SLOWEST_S else "ns"
+    factor = (si_or_none(unit) or (1.0, ""))[0]
+    best = _best_pair(recording, factor)
+    turns = best.position.kind == "angle"
+    object_, elements, why = _object(best, turns)
+    lines.add(f"# Written by `palpate new {path.name}` from what the recording shows. What it does not state is marked")
+    lines.add("# GUESS, with the reason: read these lines before you trust a number.")
+    lines.add("palpate: 1")
+    lines.add(f"title: {json.dumps(f'{path.stem}: ' + ('what turns' if turns else 'what slides'))}")
+    lines.guess(f"object: {object_}", why)
+    lines.add("stage: body")
+    lines.add("recordings:")
+    lines.add("  signals:")
+    lines.add(f"    file: {json.dumps(_relative(path, file))}")
+    if header is not None:
+        lines.add(f"    header: {json.dumps(list(header))}")
+    if rate is not None:
+        lines.add(f"    rate: {rate:g} Hz")
+    elif unit != "s" or time:
+        words = [f"column: {json.dumps(time)}"] if time else []
+        reasons = ["it grows evenly"] if time else []
+        if unit != "s":
+            words.append(f"unit: {unit}")
+            reasons.append(f"in s its samples would be {step:.3g} s apart, too far for an object moved by hand")
+        lines.guess(f"    time: {{{', '.join(words)}}}", "; ".join(reasons), "recordings.signals.time")
+    keys = ("angle", "torque") if turns else ("position", "force")
+    _columns(lines, recording, dict(zip(keys, (best.position, best.effort), strict=True)))
+    _sign(lines, best)
+    if elements:
+        lines.add("elements:")
+        lines.guess(f"- {elements[0]}", elements[1], "elements")
+    _segments(lines, best)
+    return Guessed("\n".join(lines.lines) + "\n", tuple(lines.guesses))
+
+
+def _columns(lines: _Lines, recording: Recording, signals: Mapping[str, _Signal]) -> None:
+    """Which columns they are: a table's with their units, another file's by name alone."""
+    maps = recording.format in FORMATS and "columns" in FORMATS[recording.format].options
+    if maps:
+        lines.add("    columns:")
+        for key, signal in signals.items():
+            unit = f", unit: {signal.unit}" if signal.unit else ""
+            column = f"{{column: {json.dumps(signal.channel.name)}{unit}}}"
+            lines.guess(f"      {key}: {column}", signal.why, f"recordings.signals.{key}")
+    for key, signal in signals.items():
+        if maps:
+            lines.add(f"    {key}: {key}")
+        else:
+            lines.guess(f"    {key}: {json.dumps(signal.channel.name)}", signal.why, f"recordings.signals.{key}")
+
+
+def _best_pair(recording: Recording, factor: float) -> _Table:
+    """The coordinate and the effort of one kind of which motion explains most; factor: s in a unit of time."""
+    kinds = {name: _kind(channel) for name, channel in recording.channels.items() if channel.samples.ndim == 1}
+    moves = [n for n, kind in kinds.items() if kind in ("angle", "position")]
+    loads = [n for n, kind in kinds.items() if kind in ("torque", "force")]
+    moves, loads = (([n for n in names if not WANTED.search(n)] or names) for names in (moves, loads))
+    tables = list[_Table]()
+    for move, push in product(moves, loads):
+        turns = kinds[push] == "torque"
+        stated = recording[move].unit != "1" or bool(_with_suffix(recording[move])[1])
+        if (kinds[move] == "angle") != turns and (stated or kinds[move] == "angle"):
+            continue  # a position without a unit may be an angle, an angle no length
+        one = _signal(recording[move], "angle" if turns else "position", moves)
+        two = _signal(recording[push], kinds[push], loads)
+        if one.channel.clock is two.channel.clock and (table := _table(one, two, factor)) is not None:
+            tables.append(table)
+    if not tables:
+        raise DataProblem(
+            str(recording.source),
+            f"no pair of columns is an angle and a torque or a position and a force that change ({', '.join(kinds)})",
+            remedy="an angle needs a torque: multiply the force by its lever; or name the columns with their units",
+        )
+    best = min(tables, key=_Table.unexplained)
+    if len(tables) == 1:
+        return best
+    why = f"motion explains {100 * (1 - best.unexplained()):.0f} % of it, more than of any other pair"
+    return replace(best, effort=replace(best.effort, why=f"{best.effort.why}; {why}"))
+
+
+def _signal(channel: Channel, kind: str, others: Sequence[str]) -> _Signal:
+    """A column as what it is taken for, and its unit where the file states none."""
+    among = f"of {', '.join(others)}" if len(others) > 1 else "by its name and unit"
+    if channel.unit != "1":
+        return _Signal(channel, kind, "", f"{among}; unit {channel.unit} as the file states")
+    _, unit = _with_suffix(channel)
+    if unit:
+        return _Signal(channel, kind, unit, f"{among}; the unit stands at the end of its name")
+    x = channel.samples[np.isfinite(channel.samples)]
+    span = float(np.ptp(x) if kind in ("angle", "position") else np.max(np.abs(x))) if len(x) else 0.0
+    unit, word = (SMALLER if span > MOST[kind] else SI)[kind], "spans" if kind in ("angle", "position") else "reaches"
+    return _Signal(channel, kind, unit, f"{among}; no unit is stated, and it {word} {span:.3g}")
+
+
+def _table(position: _Signal, effort: _Signal, factor: float) -> _Table | None:
+    """Both on an even clock with derivatives; None for what never changes."""
+    times = position.channel.clock.times_s * factor
+    q = position.x.copy()
+    if position.kind == "angle":
+        seen = np.isfinite(q)
+        q[seen] = np.unwrap(q[seen])
+    even = evenly_sampled(times, np.column_stack([q, effort.x]), what=position.channel.name)
+    x, rate = even.x, rate_hz(even.times_s)
+    window = max(2 * round(WINDOW_S * rate / 2) + 1, ORDER + 2 + (ORDER % 2 == 1))
+    window += 1 - window % 2
+    if len(x) < 4 * window or min(np.ptp(x, axis=0)) == 0:
+        return None
+    v, a = (savitzky_golay(x[:, 0], window, ORDER, derivative=d, rate_hz=rate) for d in (1, 2))
+    noise = derivative_noise(signal_noise(x[:, 0], window, ORDER), window, ORDER, 1, rate)
+    rest = at_rest(v, max(noise, 0.004 * float(np.percentile(np.abs(v), 95))))
+    smooth = savitzky_golay(x[:, 1], window, ORDER)
+    return None if rest.all() else _Table(position, effort, even.times_s, x[:, 0], smooth, v, a, rest)
+
+
+def _object(table: _Table, turns: bool) -> tuple[str, tuple[str, str] | None, str]:
+    """Object file, an element to add with its reason, and why: by what lowers the unexplained power."""
+    bare = table.unexplained()
+    spring = table.unexplained(table.q)
+    weight = table.unexplained(np.sin(table.q), np.cos(table.q)) if turns else np.inf
+    share = f"of the effort {100 * bare:.2g} % are left unexplained without it"
+    if weight < min(DROP * bare, BETTER * spring):
+        return (
+            "pendulum",
+            None,
+            f"its weight acts along the angle (a level axis): {share}, {100 * weight:.2g} % with it",
+        )
+    name, what = (
+        ("hinge", "an angle and a torque: it turns") if turns else ("drawer", "a position and a force: it slides")
+    )
+    if spring < DROP * bare:
+        acts_on = "hinge" if turns else "slide"
+        element = f"{{type: spring, name: spring, acts_on: {acts_on}, order: 1}}"
+        return name, (element, f"a force that follows the position: {share}, {100 * spring:.2g} % with it"), what
+    return name, None, what
+
+
+def _sign(lines: _Lines, table: _Table) -> None:
+    """On whom the stored effort acts: who moves an object does work on it."""
+    power = table.effort_x * table.v
+    net = float(power.sum() / np.abs(power).sum())
+    sign = "on-object" if net >= 0 else "on-hand"
+    flows = f"{100 * abs(net):.0f} % of the power flows {'into the object' if net >= 0 else 'out of it, as stored'}"
+    unsure = "; too little to be sure" if abs(net) < SURE else ""
+    lines.guess(f"    sign: {sign}", flows + unsure, "recordings.signals.sign")
+
+
+def _segments(lines: _Lines, table: _Table) -> None:
+    """Where it rests untouched, is moved slowly, and is moved: the last third of that tests."""
+    t, step = table.times_s, float(table.times_s[1] - table.times_s[0])
+    least = max(1, int(REST_S / step))
+    rests = [(a, b) for a, b in runs(table.rest) if b - a >= least]
+    moving = np.ones(len(t), dtype=bool)
+    for a, b in rests:
+        moving[a:b] = False
+    spans = [(a, b) for a, b in runs(moving) if (b - a) * step > REST_S]
+    fast = float(np.percentile(np.abs(table.v[moving]), 95)) if moving.any() else 0.0
+    whole = float(np.ptp(table.q))
+
+    def slow(a: int, b: int) -> bool:
+        quick = float(np.percentile(np.abs(table.v[a:b]), 95))
+        far = float(np.ptp(table.q[a:b])) > 0.5 * whole
+        return quick < SLOW_SHARE * fast and far and (b - a) * step > SHORTEST_S
+
+    slowly = [span for span in spans if slow(*span)]
+    lively = [span for span in spans if span not in slowly]
+    if sum(b - a for a, b in lively) * step < SHORTEST_S:
+        slowly, lively = [], spans
+    total = sum(b - a for a, b in lively)
+    if total * step < SHORTEST_S:
+        moved = f"it moves for {total * step:.1f} s in all"
+        raise DataProblem(str(table.position.channel.name), moved, remedy="record at least some seconds of motion")
+    train, test, left = list[tuple[int, int]](), list[tuple[int, int]](), int(TRAIN_SHARE * total)
+    for a, b in lively:
+        cut = min(b, a + max(left, 0))
+        left -= b - a
+        train += [(a, cut)] if (cut - a) * step > REST_S else []
+        test += [(cut, b)] if (b - cut) * step > REST_S else []
+    lines.add("segments:")
+
+    def span(a: float, b: float) -> str:
+        return f"[{max(round(a, 2), 0.0):.2f}, {b:.2f}]" if t[0] > -step else f"[{a:.2f}, {b:.2f}]"
+
+    still = _untouched(table, rests)
+    if still is not None:
+        a, b = still
+        inner = span(t[a] + 0.1, t[b - 1] - 0.3)
+        lines.guess(
+            f"  static: {inner}",
+            "it rests and the effort is even: taken as untouched, its position there as zero",
+            "segments.static",
+        )
+    for key, parts, why in (
+        ("quasi_static", slowly, "slow, through most of its travel"),
+        ("train", train, "it moves"),
+        ("test", test, "the last part of the motion; never used in the fit"),
+    ):
+        shown = ", ".join(span(t[a], t[b - 1]) for a, b in parts)
+        if parts:
+            lines.guess(f"  {key}: {shown if len(parts) == 1 else f'[{shown}]'}", why, f"segments.{key}")
+
+
+def _untouched(table: _Table, rests: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """The rest before all motion, for as long as nobody seems to push: neither position nor effort changes."""
+    if not rests or rests[0][0] > 0.05 * len(table.times_s):
+        return None
+    a, b = rests[0]
+    first = max(1, int(REST_S / 2 / float(table.times_s[1] - table.times_s[0])))
+    for x in (table.q, table.effort_x):
+        limit = max(EVEN * float(np.ptp(x)), 5 * float(np.std(x[a : a + first])))
+        changed = np.abs(x[a:b] - np.median(x[a : a + first])) > limit
+        b = a + int(np.argmax(changed)) if changed.any() else b
+    small = abs(float(np.median(table.effort_x[a:b]))) < 0.1 * float(np.ptp(table.effort_x))
+    return (a, b) if small and (b - a) > 3 * first else None
+
+
+# --- files of several instruments -------------------------------------------------------------------------------------
+
+
+def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording], file: Path) -> Guessed:
+    """Markers, IMU and load cell: the commented file of their stage, with the recordings filled in."""
+    found = dict[str, str]()
+    for path, kind in kinds.items():
+        if kind in found:
+            raise PalpateError(f"{path} and {found[kind]} both look like recordings.{kind}: name one of them")
+        found[kind] = path
+    if "signals" in found:
+        others = " and ".join(path for kind, path in found.items() if kind != "signals")
+        raise PalpateError(
+            f"{found['signals']} is a table of an object with one freedom, and stands alone: without {others}"
+        )
+    if set(found) not in (
+        {"mocap"},
+        {"mocap", "imu"},
+        {"mocap", "wrench"},
+        {"mocap", "imu", "wrench"},
+        {"imu", "wrench"},
+    ):
+        have = ", ".join(f"{path}: {kind}" for kind, path in found.items())
+        raise PalpateError(f"these recordings alone tell nothing ({have}): give markers, or an IMU and a load cell")
+    stage = CAPTURE if "mocap" in found else "handle"
+    mounted = None if stage == CAPTURE else _mounted([recordings[path] for path in found.values()])
+    sign = "" if mounted is None else f", sign: {mounted[0]}"
+    lines = _Lines()
+    for kind, path in found.items():
+        entry = _entry(kind, recordings[path], _relative(Path(path), file))
+        why = {"mocap": "markers", "imu": "accelerations and rates", "wrench": "six forces and moments"}[kind]
+        if kind == "wrench" and mounted is not None:
+            entry, why = f"{entry[:-1]}{sign}}}", f"{why}; their sign by the IMU, which feels the same weight"
+        lines.guess(f"  {kind}: {entry}", why, f"recordings.{kind}")
+    text = starting_experiment(stage, file=file.name)
+    text = _without(text, "recordings", "recordings:\n" + "\n".join(lines.lines) + "\n")
+    if stage == CAPTURE:
+        text = _without(_markers(text, recordings[found["mocap"]], lines), "imu_pose")
+    else:
+        text = _without(_without(text, "segments"), "prior")
+    if mounted is not None:
+        before = len(lines.lines)
+        why = (
+            f"by the motion: what the load cell and the IMU feel agrees to {100 * mounted[2]:.1f} %; no drawing says so"
+        )
+        lines.guess("imu_pose:", why, "imu_pose")
+        lines.lines += mounted[1]
+        text = _without(text, "imu_pose", "\n".join(lines.lines[before:]) + "\n")
+    return Guessed(text, tuple(lines.guesses), "inspect" if stage == CAPTURE else "identify")
+
+
+def _without(text: str, key: str, instead: str = "") -> str:
+    """A file without one of its keys, or with this in its place."""
+    return re.sub(rf"(?m)^{key}:.*\n(  .*\n)*", lambda _: instead, text)
+
+
+def _mounted(recordings: Sequence[Recording]) -> tuple[str, list[str], float] | None:
+    """Sign of a load cell that carries a handle, lines of the IMU's pose in its frame, and how much that explains.
+
+    None where units or motion do not tell.
+    """
+    devices = inspect_recordings(recordings).devices
+    imu, cell = devices.get("imu"), devices.get("wrench")
+    if imu is None or cell is None or cell.clock is None:
+        return None
+    times: FloatArray = cell.clock.to_reference(cell.even.times_s)
+    some = slice(0, int(np.count_nonzero(times < times[0] + MOUNTED_S)))
+    felt = imu_motion(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:], np.eye(4))
+    motion, found = resample_motion(felt, times[some]), dict[str, Placement]()
+    for sign, factor in (("on-other-side", -1.0), ("on-handle", 1.0)):
+        with suppress(DataProblem):
+            found[sign] = imu_on_load_cell(motion, factor * cell.even.x[some])
+    if not found:
+        return None
+    sign, placed = max(found.items(), key=lambda item: item[1].explained)
+    rows = ", ".join(f"[{', '.join(f'{x:.5f}' for x in row)}]" for row in placed.R_ab)
+    place = ", ".join(f"{x:.4f}" for x in placed.r_ab)
+    return sign, [f"  rotation: [{rows}]", f"  translation: [{place}]"], placed.explained
+
+
+def _markers(text: str, recording: Recording, lines: _Lines) -> str:
+    """All markers of the recording as those of the body, the first three as the sensor's."""
+    names = [n for n, c in recording.channels.items() if c.samples.ndim == 2] or list(_triples(recording))
+    names = [n for n in names if not n.rpartition(":")[2].startswith(("V_", "*"))]
+    listed, why = json.dumps(names), "all markers of the recording, as if on one rigid body"
+    lines.guess(f"  body: {listed}", why, "markers.body")
+    text = re.sub(r"(?m)^  body: .*$", lambda _: lines.lines[-1], text)
+    return re.sub(r"(?m)^  sensor:\n(    .*\n| {6}.*\n)*", "", text)
+
+
+def _entry(kind: str, recording: Recording, file: str) -> str:
+    """A recording as the experiment file names it; of a table, with its columns in order."""
+    channels, maps = recording.channels, "columns" in FORMATS[recording.format].options
+    words = [f"file: {json.dumps(file)}", f"format: {recording.format}"]
+    if not maps:
+        return f"{{{', '.join(words)}}}"
+    if kind == "mocap":
+        triples = _triples(recording) or {n: [n] for n in channels}
+        columns = {name: f"{{column: {json.dumps(parts)}}}" for name, parts in triples.items() if len(parts) == 3}
+    else:
+        wanted = {"wrench": (("force", "N"), ("torque", "N m")), "imu": (("acceleration", "m/s2"), ("speed", "rad/s"))}
+        columns = dict[str, str]()
+        for of, unit in wanted[kind]:
+            names = [n for n, c in channels.items() if _kind(c) == of][:3]
+            label = {"speed": "angular_rate"}.get(of, of)
+            for axis, name in zip(AXES, names, strict=False):
+                stated = "" if channels[name].unit != "1" else f", unit: {unit}"
+                columns[f"{label}.{axis}"] = f"{{column: {json.dumps(name)}{stated}}}"
+    inner = ", ".join(f"{name}: {column}" for name, column in columns.items())
+    return f"{{{', '.join(words)}, columns: {{{inner}}}}}" if columns else f"{{{', '.join(words)}}}"
+
+
+def _relative(path: Path, file: Path) -> str:
+    """The recording as seen from the experiment file."""
+    return Path(relpath(path, file.parent)).as_posix()

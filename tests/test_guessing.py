@@ -1,0 +1,153 @@
+"""palpate new FILE...: an experiment file from the recordings alone, which identify takes as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from palpate.experiment import read_experiment
+from palpate.twin.handle import write_capture_twin
+from tests.command import palpate
+from tests.drawer_files import NOISE_M, NOISE_N, TRUTH, simulate
+
+
+def motion(scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The drawer of other make at 100 Hz, with noise: times, coordinate times a factor, effort."""
+    rng, (t, x, f) = np.random.default_rng(3), simulate()
+    t, x, f = t[::10], x[::10], f[::10]
+    return t, scale * (x + rng.normal(0, NOISE_M, len(x))), f + rng.normal(0, NOISE_N, len(x))
+
+
+def table(path: Path, header: str, *columns: np.ndarray, separator: str = ",", comma: bool = False) -> Path:
+    rows = "\n".join(separator.join(f"{x:.9g}" for x in row) for row in zip(*columns, strict=True))
+    path.write_text(f"{header}\n" * bool(header) + (rows.replace(".", ",") if comma else rows) + "\n")
+    return path
+
+
+def guessed(folder: Path, *arguments: str | Path) -> dict[str, dict[str, str]]:
+    """What `palpate new` says that it guessed, by key; its file is mine.yaml."""
+    done = palpate("new", *arguments, "-o", folder / "mine.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    guesses = {guess["key"]: guess for guess in json.loads(done.stdout)["guesses"]}
+    marked = [line for line in (folder / "mine.yaml").read_text().splitlines() if "# GUESS: " in line]
+    assert len(marked) == len(guesses)
+    assert all(any(guess["why"] in line for line in marked) for guess in guesses.values())
+    return guesses
+
+
+def identified(folder: Path) -> dict[str, Any]:
+    """What identify finds with that file, which passes."""
+    done = palpate("identify", folder / "mine.yaml", "-o", folder / "out", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)["parameters"]
+
+
+def covers(parameters: dict[str, Any], **truth: float) -> None:
+    for name, value in truth.items():
+        low, high = parameters[name]["ci95"]
+        assert low <= value <= high, (name, value, low, high)
+
+
+def test_a_drawer_in_milliseconds_and_decimal_commas_whose_force_is_the_drawers(tmp_path: Path) -> None:
+    t, x, f = motion()
+    path = table(tmp_path / "a.csv", "Zeit;Weg_mm;Kraft", 1e3 * t, 1e3 * x, -f, separator=";", comma=True)
+    guesses = guessed(tmp_path, path)
+    assert guesses["object"]["value"] == "drawer"
+    assert "unit: ms" in guesses["recordings.signals.time"]["value"]
+    assert "10 s apart" in guesses["recordings.signals.time"]["why"]
+    assert guesses["recordings.signals.position"]["value"] == '{column: "Weg_mm", unit: mm}'
+    assert guesses["recordings.signals.sign"]["value"] == "on-hand"
+    segments = YAML(typ="safe").load(tmp_path / "mine.yaml")["segments"]
+    assert 0 <= segments["static"][0] < segments["static"][1] <= 5.1
+    assert all(5 < a < b < 25 for a, b in segments["quasi_static"])
+    assert 25 < segments["train"][0] < segments["train"][1] <= segments["test"][0] < segments["test"][1] < 60
+    covers(identified(tmp_path), **TRUTH)
+
+
+def test_what_turns_against_a_spring_in_degrees(tmp_path: Path) -> None:
+    t, q, f = motion(2.0)
+    path = table(
+        tmp_path / "a.csv", "time,target angle,position,torque", t, np.degrees(q) + 3, np.degrees(q), f + 6 * q
+    )
+    guesses = guessed(tmp_path, path)
+    assert guesses["object"]["value"] == "hinge"
+    assert "type: spring" in guesses["elements"]["value"]
+    assert guesses["recordings.signals.angle"]["value"] == '{column: "position", unit: deg}'
+    covers(identified(tmp_path), I=TRUTH["m"] / 2, b_v=TRUTH["b_v"] / 2, b_c=TRUTH["b_c"], c_1=-6)
+
+
+def test_what_hangs_without_header_or_times(tmp_path: Path) -> None:
+    _, q, f = motion(4.0)
+    path = table(tmp_path / "a.csv", "", np.arange(len(q)), q, f + 30 * np.sin(q))
+    assert "--header" in palpate("new", path).stderr
+    named = ("--header", "row,angle,torque")
+    assert "--rate 100" in palpate("new", path, *named).stderr
+    assert guessed(tmp_path, path, *named, "--rate", "100")["object"]["value"] == "pendulum"
+    covers(identified(tmp_path), I=TRUTH["m"] / 4, mc_x=30 / 9.80665)
+
+
+def test_a_handle_with_its_imu_is_identified_from_the_recordings_alone(handle_folder: Path, tmp_path: Path) -> None:
+    for name in ("wrench.mat", "imu.csv"):
+        shutil.copy(handle_folder / name, tmp_path)
+    guesses = guessed(tmp_path, tmp_path / "imu.csv", tmp_path / "wrench.mat")
+    assert "their sign by the IMU" in guesses["recordings.wrench"]["why"]
+    own, drawn = (YAML(typ="safe").load(p)["imu_pose"] for p in (tmp_path / "mine.yaml", handle_folder / "handle.yaml"))
+    np.testing.assert_allclose(own["rotation"], drawn["rotation"], atol=0.01)
+    np.testing.assert_allclose(own["translation"], drawn["translation"], atol=0.001)
+    truth = json.loads((handle_folder / "truth.json").read_text())["parameters"]
+    covers(identified(tmp_path), **{name: truth[name]["value"] for name in ("m", "c_x", "c_z", "Iyy")})
+
+
+def test_a_capture_can_be_inspected_as_it_is(tmp_path: Path) -> None:
+    write_capture_twin(tmp_path, seed=3, duration_s=8.0, clean=True)
+    guesses = guessed(tmp_path, *(tmp_path / name for name in ("markers.csv", "imu.csv", "wrench.mat")))
+    assert guesses.keys() == {"recordings.mocap", "recordings.imu", "recordings.wrench", "markers.body"}
+    experiment = read_experiment(tmp_path / "mine.yaml")
+    assert experiment.config.stage == "motion"
+    assert len(experiment.config.markers.body) >= 4
+    assert palpate("inspect", tmp_path / "mine.yaml").returncode == 0
+
+
+REFUSED = {
+    "a lever": ("t,angle [deg],force [N]", "multiply the force by its lever"),
+    "nothing known": ("t,a,b", r"not plain what this holds.*--header"),
+    "no force": ("t,angle [deg],b", "needs a position and a force"),
+}
+
+
+@pytest.mark.parametrize(("header", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_guessed_is_said(tmp_path: Path, header: str, words: str) -> None:
+    t, x, f = motion()
+    done = palpate("new", table(tmp_path / "a.csv", header, t, x, f), "-o", tmp_path / "b.yaml")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert re.search(words, done.stderr), done.stderr
+    assert not (tmp_path / "b.yaml").exists()
+
+
+def test_what_never_moves_is_said(tmp_path: Path) -> None:
+    t, _, f = motion()
+    path = table(tmp_path / "a.csv", "t,x,F", t, np.where(t > 58, 0.1, 0.0) + 1e-4 * np.sin(900 * t), f)
+    assert "Record at least some seconds of motion" in palpate("new", path, "-o", tmp_path / "b.yaml").stderr
+
+
+def test_two_tables_or_one_instrument_alone_are_no_experiment(handle_folder: Path, tmp_path: Path) -> None:
+    t, x, f = motion()
+    one, two = (table(tmp_path / name, "t,x,F", t, x, f) for name in ("a.csv", "b.csv"))
+    assert "both look like recordings.signals" in palpate("new", one, two).stderr
+    assert "give markers, or an IMU and a load cell" in palpate("new", handle_folder / "imu.csv", "-o", "-").stderr
+    assert "--rate are for recordings" in palpate("new", "door", "--rate", "100").stderr
+
+
+@pytest.mark.real
+def test_a_real_pendulum_on_a_motor(tmp_path: Path, real_folder: Path) -> None:
+    guesses = guessed(tmp_path, real_folder / "dfki_pendulum" / "ddp_swingup.csv")
+    assert (guesses["object"]["value"], guesses["recordings.signals.sign"]["value"]) == ("pendulum", "on-object")
+    identified(tmp_path)
