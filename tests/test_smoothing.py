@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from palpate.errors import DataProblem
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.run import prepare_experiment
+from palpate.experiment.stage.capture import capture
 from palpate.experiment.stage.inputs import Inputs, motion_noise, motion_of
 from palpate.experiment.stage.together import felt_by
 from palpate.mechanisms import Rolling
@@ -315,7 +316,14 @@ def test_what_a_guide_holds_in_the_model_is_felt_all_the_same() -> None:
 def door_with_imu(
     folder: Path, seed: int, keys: str = "", *, wrong: Array | None = None
 ) -> tuple[Result, dict[str, float]]:
-    """NumPy's door (`doors_of_other_make`) with an IMU on its sensor module; wrong: a matrix on its axes."""
+    path, truth = door_files(folder, seed, keys, wrong, wrong)
+    return run_experiment(read_experiment(path)), truth
+
+
+def door_files(
+    folder: Path, seed: int, keys: str = "", force_as: Array | None = None, rate_as: Array | None = None
+) -> tuple[Path, dict[str, float]]:
+    """NumPy's door (`doors_of_other_make`) with an IMU on its sensor module; matrices on what it stores."""
     folder.mkdir()
     path, truth = doors.write(folder, seed, keys=keys)
     run, motion, *_ = doors.simulate(seed)
@@ -325,8 +333,8 @@ def door_with_imu(
     force = np.broadcast_to(G * run.up, w.shape) + np.cross(w_dot, r) + np.cross(w, np.cross(w, r))
     imu = np.hstack([force @ axes, w @ axes]) + rng.normal(0, [0.02] * 3 + [0.002] * 3)
     imu += rng.normal(size=imu.shape) * np.repeat([0.006, 0.002], 3)
-    if wrong is not None:
-        imu = np.hstack([imu[:, :3] @ wrong.T, imu[:, 3:] @ wrong.T])
+    force_as, rate_as = (np.eye(3) if x is None else x for x in (force_as, rate_as))
+    imu = np.hstack([imu[:, :3] @ force_as.T, imu[:, 3:] @ rate_as.T])
     names = [f"{kind}.{axis}" for kind in ("acceleration", "angular_rate") for axis in "xyz"]
     doors._save(folder / "imu.csv", names, run.t + 0.0123, imu)
     units = ", ".join(
@@ -334,7 +342,7 @@ def door_with_imu(
     )
     line = f"  imu: {{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{units}}}}}\n"
     path.write_text(path.read_text().replace("markers:\n", f"{line}markers:\n", 1))
-    return run_experiment(read_experiment(path)), truth
+    return path, truth
 
 
 def half(result: Result, name: str) -> float:
@@ -366,6 +374,26 @@ def test_an_imu_that_does_not_belong_to_the_door_is_named_and_left_out(tmp_path:
     assert any("IMU is left out, markers alone tell the motion" in x for x in result.data["warnings"])
     for name, value in truth.items():
         assert abs(result.data["parameters"][name]["value"] - value) < 1.5 * half(result, name)
+
+
+@pytest.mark.parametrize(
+    ("rate_as", "cause", "remedy"),
+    [
+        (np.eye(3), "", ""),
+        (-np.eye(3), "gyro-axes", "read its x, y, z as -x, -y, -z"),
+        (np.diag([1.0, 1.0, -1.0]), "gyro-axes", "read its x, y, z as x, y, -z"),
+        (np.degrees(np.eye(3)), "gyro-scale", "state its unit as deg/s"),
+    ],
+    ids=["right", "negated", "z negated", "deg/s"],
+)
+def test_a_gyroscope_on_an_upright_door_that_is_read_wrongly_is_named(
+    tmp_path: Path, rate_as: Array, cause: str, remedy: str
+) -> None:
+    """They were told as a door that leans, a vertical upside down and an IMU that is not fixed."""
+    path, _ = door_files(tmp_path / "door", 3, rate_as=rate_as)
+    captured = capture(read_experiment(path))
+    assert [(f.cause, f.remedy) for f in captured.findings] == ([(cause, remedy)] if cause else [])
+    assert (captured.placement is None) == bool(cause)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

@@ -39,8 +39,8 @@ _FEWEST_AGAINST = 2
 """Stretches that have to speak against the gyroscope as stored."""
 _FASTEST = 3.0
 """rad/s; a reading that spins faster for whole windows would make any force vanish from their means."""
-_DEGREE = pi / 180
-_UNITS = (1.0, _DEGREE, 1 / _DEGREE)
+DEGREE = pi / 180
+_UNITS = (1.0, DEGREE, 1 / DEGREE)
 _CONFIRMED, _REACH_M = 0.02, 0.3
 """Standard deviation of a scale that the IMU's path confirms, and how far (RMS) such a path may go."""
 _PATH_RATE_HZ, _PATH_SLOWEST_HZ = 50.0, 40.0
@@ -189,7 +189,7 @@ def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroS
         return []
     scores = [_score(turning, scale * axes) for scale, axes in readings]
     good = [i for i, score in enumerate(scores) if score < min(scores) - log(_CLEARLY_BETTER)]
-    changes = [_changes(axes) + (scale != 1.0) for scale, axes in readings]
+    changes = [axes_changed(axes) + (scale != 1.0) for scale, axes in readings]
     scale, axes = readings[min(good, key=lambda i: (changes[i], scores[i]))]
     if scale != 1.0:  # one was good enough and stays
         scale = min((scale * np.geomspace(0.8, 1.25, 19)).tolist(), key=lambda near: _score(turning, near * axes))
@@ -271,9 +271,9 @@ def _wrong_scale(scale: float, where: str) -> list[Finding]:
         return []
     evidence = f"its scale is off by a factor of {1 / scale:.3g} against gravity {where}"
     remedy = "check its unit, range and calibration"
-    if abs(log(scale / _DEGREE)) < log(1.2):
+    if abs(log(scale / DEGREE)) < log(1.2):
         evidence, remedy = f"{evidence}: it looks like deg/s taken for rad/s", "state its unit as deg/s"
-    elif abs(log(scale * _DEGREE)) < log(1.2):
+    elif abs(log(scale * DEGREE)) < log(1.2):
         evidence, remedy = f"{evidence}: it looks like rad/s taken for deg/s", "state its unit as rad/s"
     return [Finding("gyro-scale", evidence, "gyroscope", remedy, Severity.FATAL)]
 
@@ -285,7 +285,7 @@ def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
     axis of the accelerometer looks like axes = det(D) D', which never mirrors. So D = -axes' explains it as well if
     axes do not.
     """
-    if _changes(axes) == 0:
+    if axes_changed(axes) == 0:
         return []
     if np.array_equal(axes, -np.eye(3)):
         evidence = f"turns the wrong way against gravity {where}: one of the two is left-handed or has flipped signs"
@@ -293,15 +293,17 @@ def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
     blamed = [("gyroscope", axes)]
     if np.linalg.det(axes) > 0:
         blamed.append(("accelerometer", -axes.T))
-    blamed.sort(key=lambda item: _changes(item[1]))
+    blamed.sort(key=lambda item: axes_changed(item[1]))
     (device, first), others = blamed[0], blamed[1:]
-    either = "".join(f", or the {name}'s x, y, z as {_as_read(matrix)}" for name, matrix in others)
+    either = "".join(f", or the {name}'s x, y, z as {axes_as_read(matrix)}" for name, matrix in others)
     fault = "flipped" if np.all(np.diag(first) != 0) else "swapped"
-    evidence = f"its axes look {fault} against gravity {where}: {_describe(first)}"
-    return [Finding("gyro-axes", evidence, device, f"read its x, y, z as {_as_read(first)}{either}", Severity.FATAL)]
+    evidence = f"its axes look {fault} against gravity {where}: {axes_in_words(first)}"
+    return [
+        Finding("gyro-axes", evidence, device, f"read its x, y, z as {axes_as_read(first)}{either}", Severity.FATAL)
+    ]
 
 
-def _describe(axes: FloatArray) -> str:
+def axes_in_words(axes: FloatArray) -> str:
     """In words: "x and y exchanged, z flipped"."""
     source = np.argmax(np.abs(axes), axis=1)
     moved = ["xyz"[i] for i in range(3) if source[i] != i]
@@ -310,13 +312,13 @@ def _describe(axes: FloatArray) -> str:
     return ", ".join([*words, *([f"{' and '.join(flipped)} flipped"] if flipped else [])])
 
 
-def _as_read(axes: FloatArray) -> str:
+def axes_as_read(axes: FloatArray) -> str:
     """The three components as they should be read: "y, x, -z"."""
     source = np.argmax(np.abs(axes), axis=1)
     return ", ".join(("-" if axes[i, j] < 0 else "") + "xyz"[j] for i, j in enumerate(source))
 
 
-def _changes(axes: FloatArray) -> int:
+def axes_changed(axes: FloatArray) -> int:
     """How many axes are in another place, plus how many are flipped."""
     return int(np.count_nonzero(np.diag(axes) == 0) + np.count_nonzero(axes < 0))
 

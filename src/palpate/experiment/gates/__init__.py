@@ -63,6 +63,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "order": ("misfit", "sign", "unknown", "carry-over", "unexplained", *lacking.CAUSES),
     "assembly": ("unexplained", *lacking.CAUSES),
     "axes": ("placement", "misfit"),
+    **dict.fromkeys(("gyro-axes", "gyro-scale"), ("imu",)),
     "sign": ("placement", "unexplained"),
     "columns": ("energy", "sign", "misfit", "unknown", "carry-over", "replay", "rest", "unexplained", *lacking.CAUSES),
     "axle": ("sign", "misfit", "unknown", "wheel-radius", *lacking.CAUSES),

@@ -33,6 +33,7 @@ from palpate.motion.extrinsics import (
 )
 from palpate.motion.faults import Faults, check_markers, cloud_before, weak_orientation
 from palpate.motion.imu import PARALLEL, imu_motion
+from palpate.motion.misread import misread_gyroscope
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
 from palpate.motion.smoothing import fuse
@@ -50,6 +51,8 @@ CLOUD_SHARE = 0.3
 NOT_RIGID_M = 0.01
 """Bodies bend by millimetres."""
 ASKEW_DEG = 10.0
+LARGE_ZERO = 5.0
+"""Times what is declared of an accelerometer's zero: more comes from an IMU that is read wrongly."""
 TOGETHER = 0.98
 """Share of an IMU's signals that the motion of its body explains, at least."""
 HAND_HZ = 5.0
@@ -434,7 +437,21 @@ def _placement(
     if hardly_turns(poses):
         placement = attempt(findings, "moves-along", lambda: imu_on_sliding_poses(poses, *signals))
     else:
-        placement = attempt(findings, "moves-along", lambda: imu_on_poses(poses, *signals, bias_std=bias))
+        times_s, force, rate, clock = signals
+        why: list[Finding] = []
+
+        def place(rate: FloatArray) -> Placement:
+            return imu_on_poses(poses, times_s, force, rate, clock, bias_std=bias)
+
+        placement = attempt(why, "moves-along", lambda: place(rate))
+        if _doubtful(placement, bias) and not any(f.place == "gyroscope" and f.fatal for f in findings):
+            misread = attempt(
+                why, "moves-along", lambda: misread_gyroscope(poses, times_s, rate, clock, place, placement)
+            )
+            if misread is not None:
+                findings.append(misread)
+                return None
+        findings += why
     if placement is None:
         return None
     sensor = experiment.config.markers.sensor
@@ -450,6 +467,14 @@ def _placement(
         T_sensor_imu = recordings.pose_of(experiment, "imu_pose", drawing, "the IMU")
         findings += check_placement(placement, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
     return placement
+
+
+def _doubtful(placement: Placement | None, zero: float) -> bool:
+    """Whether an IMU feels something else than where it seems to sit: too little, upside down, or with a large zero."""
+    if placement is None or placement.tilt is None or placement.explained < TOGETHER:
+        return True
+    tilt = placement.tilt
+    return tilt.up[2] < 0 or float(np.abs(tilt.bias).max()) > LARGE_ZERO * zero
 
 
 def _derivatives(config: MotionPart, poses: Poses, up: FloatArray) -> slopes.PoseMotion:
