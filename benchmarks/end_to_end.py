@@ -25,8 +25,9 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.motion import Motion
 from palpate.twin import instruments as tools
-from palpate.twin.door import Session, door_twin, paper_door, write_door_twin
+from palpate.twin.door import door_twin, paper_door, write_door_twin
 from palpate.twin.handle import HandleTwin, HandMotion, handle_recordings, off_by, random_hand, random_handle
+from palpate.twin.person import Session
 from palpate.twin.rolling import wheelbarrow_twin, write_rolling_twin
 from tests.drawer_files import write_table
 

@@ -8,7 +8,19 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import derivatives, doors, energy, handles, information, misfits, motion, priors, variants, wheelbarrows
+from studies import (
+    derivatives,
+    doors,
+    energy,
+    handles,
+    information,
+    misfits,
+    motion,
+    objects,
+    priors,
+    variants,
+    wheelbarrows,
+)
 
 STUDIES: dict[str, ModuleType] = {
     "handles": handles,
@@ -20,6 +32,7 @@ STUDIES: dict[str, ModuleType] = {
     "energy": energy,
     "misfits": misfits,
     "information": information,
+    "objects": objects,
     "priors": priors,
 }
 SEEDS = {
@@ -32,6 +45,7 @@ SEEDS = {
     "energy": 100,
     "misfits": 20,
     "information": 30,
+    "objects": 20,
     "priors": 100,
 }
 

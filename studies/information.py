@@ -24,7 +24,8 @@ from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.variations import with_estimated
 from palpate.identify import Solution
 from palpate.identify.solution import drawn_values
-from palpate.twin.door import Session, door_twin, write_door_twin
+from palpate.twin.door import door_twin, write_door_twin
+from palpate.twin.person import Session
 from studies.running import map_seeds
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import wheelbarrows_of_other_make as barrows

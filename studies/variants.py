@@ -15,7 +15,8 @@ from palpate.identify.variants import Ranking, door_variants, rank_variants
 from palpate.model import Model
 from palpate.motion.clock import Even
 from palpate.motion.derivatives import design_lowpass, light_window_s, signal_bandwidth
-from palpate.twin.door import DoorTruth, DoorTwin, door_twin, simulate_door
+from palpate.twin.door import DoorTwin, door_twin, simulate_door
+from palpate.twin.person import Truth
 from studies.running import map_seeds
 from tests.varied_doors import door_of
 
@@ -77,15 +78,15 @@ def _effect(ranking: Ranking, truth: str) -> float:
     return float(np.sqrt(max(plain**2 - right**2, 0.0)) / right)
 
 
-def _inputs(seed: int, twin: DoorTwin, moved: DoorTruth) -> Inputs:
+def _inputs(seed: int, twin: DoorTwin, moved: Truth) -> Inputs:
     """What the instruments leave of the truth, without files: angle and torque with noise, zones to be estimated."""
     rng = np.random.default_rng([seed, 77])
     t = np.arange(round(twin.session.duration_s * 100)) / 100
     fine = np.arange(round(twin.session.duration_s * 1000)) / 1000
-    torque = moved.at("torque", fine) - twin.handle_inertia * moved.at("acceleration", fine)
+    torque = moved.at("effort", fine) - twin.handle_inertia * moved.at("acceleration", fine)
     wrench = np.zeros((len(fine), 6))
     wrench[:, 5] = torque + TORQUE_NOISE * rng.normal(size=len(fine))
-    angle = moved.at("angle", t) + ANGLE_NOISE * rng.normal(size=len(t))
+    angle = moved.at("position", t) + ANGLE_NOISE * rng.normal(size=len(t))
     static = twin.session.segments["static"][0]  # type: ignore[index]
     chosen = signal_bandwidth(t, angle, still=static)
     low = design_lowpass(100.0, chosen.bandwidth_hz, attenuation_db=45.0)

@@ -23,17 +23,16 @@ from palpate.twin.door import (
     HINGE_MARKERS,
     MARKERS,
     DoorTwin,
-    Phase,
-    Session,
     door_recordings,
     door_twin,
     simulate_door,
 )
 from palpate.twin.instruments import T_MARKER, DeviceClock
+from palpate.twin.person import Phase, Session
 from tests.varied_doors import door_of
 
 SEED = 3
-SESSION = Session(still_s=2.5, sweep_s=11.0, step=math.radians(18), blocks=(("train", 14.0), ("test", 7.0)), tail_s=0.5)
+SESSION = Session(still_s=2.5, sweep_s=11.0, steps=18, blocks=(("train", 14.0), ("test", 7.0)), tail_s=0.5)
 FILES = ("Trajectories.csv", "Static.csv", "wrench.mat", "imu.csv", "handle.json", "body.yaml")
 
 

@@ -22,10 +22,7 @@ from palpate.runtime import Stepper, StepStatus
 from palpate.twin.authors import paper_door_twin
 from palpate.twin.door import (
     TABLE,
-    DoorTruth,
     DoorTwin,
-    Phase,
-    Session,
     door_recordings,
     door_twin,
     paper_door,
@@ -36,17 +33,18 @@ from palpate.twin.door import (
 )
 from palpate.twin.handle import random_handle
 from palpate.twin.instruments import T_MARKER, Instruments
+from palpate.twin.person import Phase, Session, Truth
 from tests.conftest import needs
 from tests.oracles import door_ode
 from tests.varied_doors import VARIANTS, door_of
 
 DT = 1e-3
-SHORT = Session(still_s=1.5, sweep_s=4.0, step=math.radians(40), blocks=(("train", 3.0),), tail_s=7.5)
+SHORT = Session(still_s=1.5, sweep_s=4.0, steps=40, blocks=(("train", 3.0),), tail_s=7.5)
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
 NAMES = [f"{kind}{axis}1_RawZero" for kind in "FT" for axis in "xyz"]
 
 
-def stopped(truth: DoorTruth) -> Any:
+def stopped(truth: Truth) -> Any:
     """Where an end stop is pressed, and one step more on either side."""
     return binary_dilation(truth.status == StepStatus.AT_LIMIT)
 
@@ -81,16 +79,16 @@ def twin() -> DoorTwin:
 
 
 @pytest.fixture(scope="module")
-def truth(twin: DoorTwin) -> DoorTruth:
+def truth(twin: DoorTwin) -> Truth:
     return simulate_door(twin, dt=DT)
 
 
 @pytest.fixture(scope="module")
-def recordings(twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording, Recording, Recording, dict[str, Any]]:
+def recordings(twin: DoorTwin, truth: Truth) -> tuple[Recording, Recording, Recording, Recording, dict[str, Any]]:
     return door_recordings(twin, truth)
 
 
-def error_deg(twin: DoorTwin, truth: DoorTruth, torque: np.ndarray, first: int, last: int) -> float:
+def error_deg(twin: DoorTwin, truth: Truth, torque: np.ndarray, first: int, last: int) -> float:
     """How far the oracle's door gets from the twin's, given a torque on the whole."""
     t, door = truth.times_s, oracle(twin.whole)
     coarse, fine = np.linspace(-0.02, 1.7, 300), np.linspace(-0.02, 1.7, 100_000)
@@ -101,20 +99,20 @@ def error_deg(twin: DoorTwin, truth: DoorTruth, torque: np.ndarray, first: int, 
             door,
             lambda s: float(np.interp(s, t, torque)),
             t[first:last:8],
-            float(truth.angle[first]),
+            float(truth.position[first]),
             float(truth.speed[first]),
         )
-    return math.degrees(np.abs(path[:, 0] - truth.angle[first:last:8]).max())
+    return math.degrees(np.abs(path[:, 0] - truth.position[first:last:8]).max())
 
 
 # The physics
 
 
-def test_the_recorded_torque_moves_the_oracles_door_the_same_way(twin: DoorTwin, truth: DoorTruth) -> None:
+def test_the_recorded_torque_moves_the_oracles_door_the_same_way(twin: DoorTwin, truth: Truth) -> None:
     first, last = 3500, 5700  # shaking, then on to where it opens wide
     assert not stopped(truth)[first:last].any()
-    assert np.ptp(truth.angle[first:last]) > math.radians(40)
-    assert error_deg(twin, truth, truth.torque, first, last) < 0.02
+    assert np.ptp(truth.position[first:last]) > math.radians(40)
+    assert error_deg(twin, truth, truth.effort, first, last) < 0.02
 
 
 def test_it_sticks_as_the_oracles_door_does() -> None:
@@ -123,23 +121,23 @@ def test_it_sticks_as_the_oracles_door_does() -> None:
     truth = simulate_door(twin, dt=DT)
     first = 1400
     assert 0.1 < (truth.status[first:] == StepStatus.STICKING).mean() < 0.9
-    assert error_deg(twin, truth, truth.torque, first, len(truth.angle)) < 0.02
+    assert error_deg(twin, truth, truth.effort, first, len(truth.position)) < 0.02
     # what friction holds is within its level
     sticking = truth.status == StepStatus.STICKING
     rests = np.flatnonzero(sticking[first:] & sticking[first - 1 : -1])[::20] + first
-    pushed = [door_ode._drive(oracle(twin.whole), truth.angle[i], 0.0, truth.torque[i]) for i in rests]
+    pushed = [door_ode._drive(oracle(twin.whole), truth.position[i], 0.0, truth.effort[i]) for i in rests]
     assert np.abs(pushed).max() <= twin.model.values["b_c"] * (1 + 1e-6)
 
 
-def test_the_torque_is_what_the_hand_gave_but_for_the_steppers_first_order(twin: DoorTwin, truth: DoorTruth) -> None:
-    off = [np.sqrt(((t.torque - t.pushed) ** 2).mean()) for t in (truth, simulate_door(twin, dt=2 * DT))]
+def test_the_torque_is_what_the_hand_gave_but_for_the_steppers_first_order(twin: DoorTwin, truth: Truth) -> None:
+    off = [np.sqrt(((t.effort - t.pushed) ** 2).mean()) for t in (truth, simulate_door(twin, dt=2 * DT))]
     assert off[0] < 0.03
     assert off[1] / off[0] == pytest.approx(2.0, rel=0.1)
-    assert np.abs((truth.torque - truth.pushed)[truth.grip == 0]).max() < 0.1  # nobody is there
+    assert np.abs((truth.effort - truth.pushed)[truth.grip == 0]).max() < 0.1  # nobody is there
 
 
 def test_the_stored_wrench_moves_the_body_alone(
-    twin: DoorTwin, truth: DoorTruth, recordings: tuple[Recording, ...]
+    twin: DoorTwin, truth: Truth, recordings: tuple[Recording, ...]
 ) -> None:
     """The oracle's acceleration of the pre-sensor door under the load cell's moment about the hinge."""
     cell = recordings[2]
@@ -153,7 +151,7 @@ def test_the_stored_wrench_moves_the_body_alone(
     steady = (np.interp(t, truth.times_s, held) == 0) & (np.abs(truth.at("speed", t)) > 0.01)
     use = np.flatnonzero(steady & (t > 0.1) & (t < truth.times_s[-1] - 0.1))[::40]
     assert len(use) > 200
-    angle, speed, acceleration = (truth.at(n, t[use]) for n in ("angle", "speed", "acceleration"))
+    angle, speed, acceleration = (truth.at(n, t[use]) for n in ("position", "speed", "acceleration"))
     body = oracle(twin.model)
     found = [door_ode.acceleration(body, a, v, tau) for a, v, tau in zip(angle, speed, about[use, 2], strict=True)]
     assert body.I * np.abs(np.array(found) - acceleration).max() < 2e-3  # N m; linear between the steps
@@ -162,7 +160,7 @@ def test_the_stored_wrench_moves_the_body_alone(
 
 
 def test_between_person_and_load_cell_is_mujocos_handle(
-    twin: DoorTwin, truth: DoorTruth, recordings: tuple[Recording, ...]
+    twin: DoorTwin, truth: Truth, recordings: tuple[Recording, ...]
 ) -> None:
     needs("mujoco", "mujoco")
     from tests.oracles.mujoco_body import body_wrench
@@ -170,7 +168,7 @@ def test_between_person_and_load_cell_is_mujocos_handle(
     cell = recordings[2]
     t = twin.load_cell.true(cell[NAMES[0]].clock.times_s)
     i = np.arange(1000, len(truth.times_s) - 1000, 80)
-    cos, sin = np.cos(truth.angle), np.sin(truth.angle)
+    cos, sin = np.cos(truth.position), np.sin(truth.position)
     x, y, z = twin.r_body_sensor[0]
     down = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
     path = np.stack([cos * x - sin * y, sin * x + cos * y, np.full_like(cos, z)], axis=1) @ down.T
@@ -189,16 +187,16 @@ def test_between_person_and_load_cell_is_mujocos_handle(
     assert np.abs(theirs).max() > 5
 
 
-def test_the_hand_lets_go_hits_both_stops_and_pulls_every_way(twin: DoorTwin, truth: DoorTruth) -> None:
-    assert truth.angle.max() > stop_at(twin.model, "widest")
-    pressed = truth.angle < stop_at(twin.model, "frame")
+def test_the_hand_lets_go_hits_both_stops_and_pulls_every_way(twin: DoorTwin, truth: Truth) -> None:
+    assert truth.position.max() > stop_at(twin.model, "widest")
+    pressed = truth.position < stop_at(twin.model, "frame")
     assert (pressed & (truth.grip == 1)).any()
     gone = truth.grip == 0
     held = person_wrench(twin, truth, truth.times_s)
     assert np.abs(held[gone & (truth.times_s < 2)]).max() == 0.0
     assert (held[truth.grip == 1].std(axis=0) > [2, 2, 2, 0.2, 0.2, 0.2]).all()
-    spectrum = np.abs(np.fft.rfft(np.where(stopped(truth), 0.0, truth.torque)))
-    assert spectrum[np.fft.rfftfreq(len(truth.torque), DT) > 10].max() < 0.05 * spectrum[1:].max()
+    spectrum = np.abs(np.fft.rfft(np.where(stopped(truth), 0.0, truth.effort)))
+    assert spectrum[np.fft.rfftfreq(len(truth.effort), DT) > 10].max() < 0.05 * spectrum[1:].max()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -222,7 +220,7 @@ def test_random_doors_close_by_themselves(variant: Any) -> None:
 
 
 def test_markers_turn_about_the_hinge_by_the_angle(
-    twin: DoorTwin, truth: DoorTruth, recordings: tuple[Recording, ...]
+    twin: DoorTwin, truth: Truth, recordings: tuple[Recording, ...]
 ) -> None:
     session, static = recordings[0], recordings[1]
     names = list(session)
@@ -233,7 +231,7 @@ def test_markers_turn_about_the_hinge_by_the_angle(
     for k in range(3, 10):
         seen = np.isfinite(own[:, k, 0])
         turned = np.arctan2(own[seen, k, 1], own[seen, k, 0]) - math.atan2(twin.places[k, 1], twin.places[k, 0])
-        off = turned - truth.at("angle", t[seen])
+        off = turned - truth.at("position", t[seen])
         noise = 3e-4 / np.hypot(*twin.places[k, :2])
         assert abs(off.mean()) < 5 * noise / math.sqrt(seen.sum())
         assert off.std() == pytest.approx(noise, rel=0.1)
@@ -260,7 +258,7 @@ def test_the_sensors_markers_say_where_it_is(twin: DoorTwin) -> None:
     assert twin.R_body_sensor[0][1, 2] < -0.9  # z away from the door, towards the person
 
 
-def test_the_imu_feels_the_same_door(twin: DoorTwin, truth: DoorTruth, recordings: tuple[Recording, ...]) -> None:
+def test_the_imu_feels_the_same_door(twin: DoorTwin, truth: Truth, recordings: tuple[Recording, ...]) -> None:
     imu = recordings[3]
     t = twin.imu.true(imu["acceleration.x"].clock.times_s)
     R = np.array([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
@@ -276,7 +274,7 @@ def test_the_imu_feels_the_same_door(twin: DoorTwin, truth: DoorTruth, recording
     assert np.abs(b * x).max() > 1
 
 
-def test_the_same_seed_gives_the_same_recordings(twin: DoorTwin, truth: DoorTruth) -> None:
+def test_the_same_seed_gives_the_same_recordings(twin: DoorTwin, truth: Truth) -> None:
     again = door_recordings(replace(door_twin(3, session=SHORT), instruments=PERFECT), truth)
     assert json.dumps(again[4]) == json.dumps(door_recordings(twin, truth)[4])
     other = door_twin(4, session=SHORT)
@@ -314,12 +312,12 @@ def test_a_folder_has_all_that_the_stages_need(tmp_path: Path) -> None:
 
 
 def test_a_one_way_session_shows_no_closing() -> None:
-    session = replace(SHORT, sweep_s=14.0, step=math.radians(10), blocks=(), tail_s=0.5)
+    session = replace(SHORT, sweep_s=14.0, steps=10, blocks=(), tail_s=0.5)
     twin = door_twin(2, session=session, one_way=True)
     truth = simulate_door(twin, dt=DT)
     seen = truth.recorded == 1
     assert truth.speed[~seen].min() < -0.3
-    assert np.ptp(truth.angle[seen]) > math.radians(70)
+    assert np.ptp(truth.position[seen]) > math.radians(70)
     backwards = np.minimum(truth.speed[seen], 0.0)
     assert backwards.min() > -0.1
     assert -backwards.sum() < 0.05 * np.maximum(truth.speed[seen], 0.0).sum()

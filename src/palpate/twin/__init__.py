@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from palpate.twin.authors import write_any, write_authors_twin, write_paper_handle
+from palpate.twin.guided import makes, write_guided_twin
 from palpate.twin.handle import write_capture_twin, write_handle_twin
 
 TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
@@ -14,6 +15,7 @@ TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
         "capture": write_capture_twin,
         **{name: partial(write_any, name=name) for name in ("door", "wheelbarrow", "wheelbarrow-planar", "hand-truck")},
         **{name: partial(write_paper_handle, name=name) for name in ("wheelbarrow-handle", "door-handle")},
+        **{name: partial(write_guided_twin, name=name) for name in makes()},
         "authors": write_authors_twin,
     }
 )

@@ -22,9 +22,10 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent
 from palpate.twin import door, handle, rolling
 from palpate.twin.instruments import RATE_HZ, DeviceClock, write_recordings, write_truth
+from palpate.twin.person import Session
 
 _SECONDS, _G = 125.0, 9.81
-PAPER_SESSION = door.Session(
+PAPER_SESSION = Session(
     0.01 * (1058 + 900 - 1), 5.5, 54.73, blocks=(("train", 48.1), ("test", 32.95), ("train", 8.72)), tail_s=5.0
 )
 """The authors' window begins with Vicon frame 1058 + 900, and frame 1 is time zero (FORMATS, Door)."""

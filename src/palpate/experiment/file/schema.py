@@ -183,6 +183,10 @@ class SignalsPart(FilePart):
         "name of the force along the slide; with point: the names of its three components, along the same fixed axes",
         "[fx, fy, fz]",
     )
+    zero: Literal["static", "recorded"] | None = optional(
+        "where angle or position are counted from: where the object rests in segments.static, or as recorded; if "
+        "absent, as recorded where an axis leans and the model holds the weight, since the vertical is known from there"
+    )
     sign: Literal["on-object", "on-hand"] = key("on whom the stored force or torque acts", default="on-object")
     delay: q.Seconds = key("how late the stored force or torque is (a filter, an amplifier), s", "5 ms", default=0.0)
 

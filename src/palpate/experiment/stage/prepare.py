@@ -129,7 +129,11 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
     position, segments = even.seen_x[:, 0], recordings.segments_of(experiment, even.times_s, even.rows)
     static = next(iter(segments["static"]), None)
     if static is not None:
-        position = position - _shut(position[segment_mask(even.times_s, [static])], unit, findings)
+        shut = _shut(position[segment_mask(even.times_s, [static])], unit, findings)
+        # the vertical is known from where the angle is zero, and friction holds what hangs elsewhere
+        hangs = mechanism.leaning > 0 and any(e.weighs for e in model.elements)
+        counted = config.recordings.signals.zero or ("recorded" if hangs else "static")
+        position = position if counted == "recorded" else position - shut
     wrench = np.zeros((len(even.times_s), 6))
     wrench[:, mechanism.row_components[0]] = even.x[:, 1]
     q = position[:, None]
