@@ -57,6 +57,7 @@ LONG = (
     *("export_command", "slope", "rolling_result", "extrinsics", "imu_noise", "clocks", "twin", "comparison", "shapes"),
     *("derivatives", "load_friction", "rolling_poor", "rolling_options", "variants"),
     *("own_objects", "lookalikes", "objects"),
+    "poses",
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""

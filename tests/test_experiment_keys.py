@@ -147,7 +147,7 @@ MISSING: list[tuple[str, str, str, str]] = [
     (DOOR, "  hinge: {}\n", "", "markers.hinge: this key is missing"),
     (DOOR, "object: door\n", "", "object: this key is missing"),
     (DOOR, "segments: {static: [0, 1], train: [2, 3], test: [4, 5]}\n", "", "segments: this key is missing"),
-    (DOOR, "mocap: {file: a.csv}, ", "", "recordings.mocap: this key is missing: give mocap and wrench, or signals"),
+    (DOOR, "mocap: {file: a.csv}, ", "", "recordings.mocap: this key is missing: give mocap or poses, and wrench"),
     (DOOR, "stage: body", "stage: body\nclocks: {wrench: 3}", "clocks.mocap: this key is missing"),
     (DOOR, "stage: body", "stage: body\nmodel_of: whole", "handle: this key is missing: model_of: whole needs it"),
     (DOOR, "object: door", "object: handle", "does not identify 'handle', which moves freely. Write stage: handle"),

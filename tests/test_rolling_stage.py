@@ -45,7 +45,8 @@ from palpate.experiment.stage.inputs import (
     whole_balance,
     zeros_of,
 )
-from palpate.experiment.stage.prepare import Prepared, swapped
+from palpate.experiment.stage.mistakes import swapped
+from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.result import Case
 from palpate.experiment.stage.variations import contradicted, estimated, with_estimated, with_systematic
 from palpate.findings import Finding

@@ -93,7 +93,7 @@ def _inspect_experiment(file: Path, tell: Tell) -> tuple[Any, list[str]]:
     title = experiment.config.title or file.name
     if experiment.config.stage == "motion":
         return inspect_motion(title, recordings, palpate.build_motion(experiment, portion(tell, 0.1, 1.0))), hints
-    if experiment.config.motion_from == "markers":
+    if experiment.config.captured:
         return inspect_prepared(title, recordings, prepare_experiment(experiment, portion(tell, 0.1, 1.0))), hints
     tell("comparing clocks", 0.3)
     return palpate.inspect_recordings(recordings, title), hints

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.stage import capture
-from palpate.experiment.stage.capture import Body, CapturedMotion, attempt
+from palpate.experiment.stage.body import Body, MarkedBody
+from palpate.experiment.stage.capture import CapturedMotion, attempt
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.recordings import Instrument
 from palpate.files import finite
@@ -53,7 +54,9 @@ def inspect_prepared(title: str, recordings: Sequence[Recording], prepared: Prep
     """The same of a body experiment whose motion markers tell, as its identification sees it."""
     assert prepared.capture is not None
     devices = {k: replace(d, clock=d.clock or prepared.inputs.clock) for k, d in prepared.instruments.items()}
-    return Inspection(title, tuple(recordings), prepared.findings, prepared.capture.body, devices, "mocap")
+    return Inspection(
+        title, tuple(recordings), prepared.findings, prepared.capture.body, devices, prepared.capture.body.key
+    )
 
 
 def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Inspection:
@@ -91,14 +94,14 @@ def _doubts(findings: Iterable[Finding]) -> list[Finding]:
     return [replace(f, severity=Severity.WARNING) for f in findings]
 
 
-def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | None:
+def _body(recordings: Sequence[Recording], findings: list[Finding]) -> MarkedBody | None:
     """The body of the first recording with markers, all of them taken for one rigid body."""
     for recording in recordings:
         names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m"]
         if len(names) < FEWEST_MARKERS:
             continue
 
-        def aligned(recording: Recording = recording, names: list[str] = names) -> Body:
+        def aligned(recording: Recording = recording, names: list[str] = names) -> MarkedBody:
             markers, _ = capture.on_even_frames(markers_of(recording, names))
             return capture.align_body(recording, markers, mean_cloud(markers))
 
@@ -131,7 +134,7 @@ def _device(
 def inspection_data(inspection: Inspection) -> dict[str, Any]:
     """Markers, clocks, vertical, frames and findings; SI units."""
     return {
-        "markers": None if inspection.body is None else _markers_data(inspection.body),
+        "markers": _markers_data(inspection.body) if isinstance(inspection.body, MarkedBody) else None,
         "reference_clock": inspection.reference or None,
         "clocks": {name: _clock_data(device) for name, device in inspection.devices.items()},
         "motion": None if inspection.motion is None else _motion_data(inspection.motion),
@@ -139,7 +142,7 @@ def inspection_data(inspection: Inspection) -> dict[str, Any]:
     }
 
 
-def _markers_data(body: Body) -> dict[str, Any]:
+def _markers_data(body: MarkedBody) -> dict[str, Any]:
     name, error, at = body.fit.largest()
     return {
         "reference": body.reference,

@@ -166,7 +166,7 @@ def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -
 def handles_of(experiment: Experiment[Any], tell: Tell) -> Handles:
     """The handle behind each sensor: identified first, loaded, or stated; refused where it is of another sensor."""
     config = experiment.config
-    if config.motion_from != "markers":
+    if not config.captured:
         return Handles()
     cells = [c for c in (config.recordings.wrench, config.recordings.wrench_2) if c is not None]
     sensors = [sensor_label(config.sensor, c.device) for c in cells]

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from palpate.errors import UnknownName
+from palpate.experiment.stage.body import MarkedBody
 from palpate.experiment.stage.result import Result
 from palpate.experiment.stage.view import View
 from palpate.files import write_text
@@ -189,14 +190,14 @@ def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:
 
 
 def _markers(_: Data, view: View) -> Iterator[Block | None]:
-    if view.body is not None:
+    if isinstance(view.body, MarkedBody):
         yield Words(inspection.body_line(view.body))
         yield inspection.markers_table(view.body).folded(f"All {len(view.body.raw.names)} markers", _LONG)
         yield inspection.error_over_time(view.body)
 
 
 def _recordings(data: Data, view: View) -> Iterator[Block | None]:
-    held = {} if view.body is None else {"mocap": (view.body.recording, ())}
+    held = {} if view.body is None else {view.body.key: (view.body.recording, ())}
     held |= {key: (i.recording, i.channels) for key, i in view.instruments.items()}
     parts = [(tables.DEVICES[key], r, inspection.describe(r, names=names)) for key, (r, names) in held.items()]
     clocks = {f"{word}, {Path(said['file']).name}": said["clocks"][0] for word, _, said in parts}

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
-from palpate.experiment.stage.capture import Body, CapturedMotion, wrench_features
+from palpate.experiment.stage.body import MarkedBody
+from palpate.experiment.stage.capture import CapturedMotion, wrench_features
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.view import Scene
 from palpate.files import finite
@@ -132,7 +133,7 @@ def inspection_text(inspection: Inspection, described: Sequence[Mapping[str, Any
 def _parts(inspection: Inspection) -> dict[str, Iterator[_Part]]:
     """By title of the section."""
     body, motion, parts = inspection.body, inspection.motion, dict[str, Iterator[_Part]]()
-    if body is not None:
+    if isinstance(body, MarkedBody):
         parts["Markers"] = _markers(body, None if motion is None else motion.hinge)
     parts["Clocks"] = _clocks(inspection)
     if motion is not None:
@@ -260,12 +261,12 @@ def _signals(recording: Recording) -> Block | None:
 # --- markers ----------------------------------------------------------------------------------------------------------
 
 
-def _is_repaired(body: Body) -> bool:
+def _is_repaired(body: MarkedBody) -> bool:
     """Whether a fault was put right, rather than only named."""
     return any(f.kind != "unsteady" for f in body.checked.faults)
 
 
-def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
+def _markers(body: MarkedBody, hinge: HingeAxis | None) -> Iterator[_Part]:
     # of the declared roles, and of a hinge that the motion shows
     frames = body.frames | ({} if hinge is None or "hinge" in body.frames else {"hinge": hinge.T_body_hinge})
     yield from (Words(body_line(body)), markers_table(body), partial(error_over_time, body))
@@ -288,7 +289,7 @@ def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
     yield table(rows, ("frame", "x, mm", "y, mm", "z, mm", "x axis", "y axis", "z axis"), "Frames in the cloud")
 
 
-def body_line(body: Body) -> str:
+def body_line(body: MarkedBody) -> str:
     """Where the reference cloud comes from, and how well the markers fit it."""
     marker, largest, when = body.raw.largest()
     text = f"{len(body.cloud.names)} markers against {_CLOUDS.get(body.reference, body.reference)}: mean error "
@@ -299,7 +300,7 @@ def body_line(body: Body) -> str:
     return f"{text}. {_sentence(lost)}".strip()
 
 
-def markers_table(body: Body) -> Table:
+def markers_table(body: MarkedBody) -> Table:
     """Error of each marker as stored and after repair, how often it is hidden, and what is wrong with it."""
     records: list[dict[str, str]] = []
     for (name, mean, largest, when, hidden), good in zip(body.raw.rows(), body.fit.rows(), strict=True):
@@ -312,7 +313,7 @@ def markers_table(body: Body) -> Table:
     return table(records, marked=[r["fault"] for r in records])
 
 
-def error_over_time(body: Body) -> Figure:
+def error_over_time(body: MarkedBody) -> Figure:
     """Distance of the markers from their places over time, with their faults."""
     times, error = body.raw.poses.times_s, 1e3 * body.raw.alignment.error
     zero, marks, moved = plots.zero_of(times), list[Mark](), 0
@@ -375,7 +376,7 @@ def _timeline(
     )
 
 
-def _marker_states(body: Body) -> NDArray[np.int8]:
+def _marker_states(body: MarkedBody) -> NDArray[np.int8]:
     """(frames, markers of the cloud) index into the states of a marker, the gravest that applies."""
     stored, names = body.markers, body.cloud.names
     raw = stored.seen[:, [stored.names.index(name) for name in names]]

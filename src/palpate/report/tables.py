@@ -27,7 +27,13 @@ _NAMED = 3
 """Parameters that a line names."""
 _NOTHING = 0.1
 """Of the half width of an interval: a smaller change is none."""
-DEVICES = {"imu": "IMU", "wrench": "load cell", "wrench_2": "second load cell", "mocap": "motion capture"}
+DEVICES = {
+    "imu": "IMU",
+    "wrench": "load cell",
+    "wrench_2": "second load cell",
+    "mocap": "motion capture",
+    "poses": "poses",
+}
 _OTHERWISE = {"still": "from the untouched handles", "estimated": "estimated along", "none": "left as recorded"}
 
 

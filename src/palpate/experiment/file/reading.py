@@ -230,7 +230,7 @@ CONDITIONS: Mapping[str, Condition] = {
     ),
     "polynomials": Condition(
         "positions that polynomials differentiate; markers and IMU are smoothed together",
-        lambda c: c.motion_from != "markers" or c.recordings.imu is None or c.derivatives.method == "local",
+        lambda c: not c.captured or c.recordings.imu is None or c.derivatives.method == "local",
         remedy="leave it out, or write derivatives: {method: local}",
     ),
     "reference: static": Condition(
@@ -257,7 +257,9 @@ CONDITIONS: Mapping[str, Condition] = {
         remedy="leave it out: no number follows from it; or write prior: {form: theta, ...}",
     ),
     "imu": Condition("stage: handle, with motion measured by an IMU", lambda c: c.motion_from == "imu"),
-    "markers": Condition("motion measured by markers", lambda c: c.motion_from == "markers"),
+    "markers": Condition("motion measured by markers or poses", lambda c: c.captured),
+    "mocap": Condition("motion measured by markers", lambda c: c.motion_from == "markers"),
+    "poses": Condition("files with recordings.poses", lambda c: c.motion_from == "poses"),
     "load cell": Condition("files with recordings.wrench, not recordings.signals", lambda c: c.motion_from != "table"),
     "an IMU": Condition("files with recordings.imu", lambda c: c.recordings.imu is not None),
     "two load cells": Condition("files with recordings.wrench_2", lambda c: c.recordings.wrench_2 is not None),
@@ -339,12 +341,14 @@ def _given(part: schema.Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
 _NEEDED = {
     "imu": ("recordings.wrench", "recordings.imu", "imu_pose"),
     "markers": ("recordings.mocap", "recordings.wrench", "segments", "markers.sensor"),
+    "poses": ("recordings.wrench", "segments", "poses.sensor"),
     "table": ("segments",),
 }
 """Keys that cannot be absent, by what measures the motion."""
 _WHY = {
-    "recordings.mocap": "give mocap and wrench, or signals alone",
+    "recordings.mocap": "give mocap or poses, and wrench; or signals alone",
     "markers.sensor": "it says where the load cell sits on the object",
+    "poses.sensor": "it says where the load cell sits on the object",
 }
 
 
@@ -369,7 +373,7 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
         if config.motion_from == "markers" and held(there) and not held(other):
             yield missing(other, f"{there} is given, and what the second hand does cannot be guessed")
     if config.clocks != "auto":
-        for name in ("mocap", "imu", "wrench"):
+        for name in ("mocap", "poses", "imu", "wrench"):
             if getattr(config.recordings, name, None) is not None and getattr(config.clocks, name) is None:
                 yield missing(f"clocks.{name}", "the file has such a recording")
 
@@ -412,6 +416,8 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         if config.bias == "estimated":
             wrong = "with one freedom, a constant force on the load cell looks the same as a preloaded spring"
             yield "bias", f"it cannot be estimated here: {wrong}", "write bias: still or none"
+    if config.motion_from == "poses" and mechanism.wheel is not None:
+        yield "recordings.poses", "they do not show where the axle of an object that rolls is", "give recordings.mocap"
     if config.motion_from == "markers":
         kinds = [joint.kind for joint in mechanism.joints]
         needed = "axle" if mechanism.wheel is not None else "hinge" if kinds == ["turn"] else None

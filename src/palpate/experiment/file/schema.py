@@ -5,49 +5,28 @@ A key that acts only for some objects or instruments says so once, in `only`; `r
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, Literal, cast
 
 import pydantic
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from palpate.experiment.file import quantities as q
+from palpate.experiment.file.keys import (
+    FORMAT,
+    ColumnPart,
+    Columns,
+    FilePart,
+    Flag,
+    Names,
+    Options,
+    Pair,
+    Part,
+    Three,
+    key,
+    optional,
+)
+from palpate.experiment.file.poses import PoseFramesPart, PosesPart
 from palpate.physics.units import STANDARD_GRAVITY
-
-Names = Annotated[list[str], AfterValidator(q.distinct)]
-Pair = Annotated[list[str], AfterValidator(q.distinct), Field(min_length=2, max_length=2)]
-Three = Annotated[list[str], AfterValidator(q.distinct), Field(min_length=3, max_length=3)]
-Options = dict[str, Any]
-Flag = Annotated[bool, Field(strict=True)]
-
-
-def key(description: str, *examples: str, default: Any = ..., only: str | tuple[str, ...] = (), **limits: Any) -> Any:
-    """A key of the file; `only`: names of `reading.CONDITIONS` that must all hold for it to act."""
-    return Field(
-        default=default,
-        description=description,
-        examples=list(examples) or None,
-        json_schema_extra={"only": [only] if isinstance(only, str) else list(only)},
-        **limits,
-    )
-
-
-def optional(description: str, *examples: str, only: str | tuple[str, ...] = (), **limits: Any) -> Any:
-    """A key that may be absent: then it is None."""
-    return key(description, *examples, default=None, only=only, **limits)
-
-
-class Part(BaseModel):
-    """A group of keys; others are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-    one_of: ClassVar[tuple[str, ...]] = ()
-    """Keys of which exactly one must be given."""
-
-    @pydantic.model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        if self.one_of and sum(getattr(self, name) is not None for name in self.one_of) != 1:
-            raise ValueError(f"give exactly one of {' and '.join(self.one_of)}")
-        return self
 
 
 def _listed(value: Any) -> Any:
@@ -56,37 +35,6 @@ def _listed(value: Any) -> Any:
 
 
 # --- recordings and instruments ---------------------------------------------------------------------------------------
-
-
-class ColumnPart(Part):
-    """One column of a plain table."""
-
-    column: str = key("header of the column, with or without its unit", '"Fx (lbf)"')
-    unit: q.ChannelUnit = key("unit of the numbers; if absent, the header's, such as Fx [N]", "lbf", default="")
-
-
-Columns = dict[str, ColumnPart] | None
-
-
-class TimePart(Part):
-    """The column of times of a plain table."""
-
-    column: str = key("header of the column; if absent, the one named time, t, timestamp, ...", "t", default="")
-    unit: q.TimeUnit = key("unit of the times in the file; if absent, the one in the header, else s", "ms", default="")
-
-
-class FilePart(Part):
-    """A file of recordings."""
-
-    file: str = key("path, relative to the experiment file or to --data", "recording.csv")
-    time: TimePart | None = optional("tables: the time column", "{column: t, unit: ms}")
-    rate: q.Frequency | None = optional("tables without times: samples per second", "500 Hz", gt=0)
-    header: list[str] | None = optional(
-        'CSV tables without a header line: the names of their columns; "" leaves one out', "[t, angle, torque]"
-    )
-
-
-FORMAT: Any = optional("the file's format; recognised if absent")
 
 
 class WrenchPart(FilePart):
@@ -212,25 +160,30 @@ class SignalsPart(FilePart):
         return None if position is None else ((keys[0], position), (keys[1], effort))
 
 
-RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
+RecordingPart = WrenchPart | ImuPart | MocapPart | PosesPart | SignalsPart
 WRENCH: Any = optional("the load cell's recording", "{file: wrench.mat}")
 IMU: Any = optional("the IMU's recording", "{file: imu.csv}")
 STATIC: Any = optional(
-    "the same markers at rest: the reference cloud", "{file: s.csv}", only=("markers", "reference: static")
+    "the same markers at rest: the reference cloud", "{file: s.csv}", only=("mocap", "reference: static")
 )
 
 
 class RecordingsPart(Part):
-    """Which file holds what: a load cell with an IMU or markers, or one table of signals."""
+    """Which file holds what: a load cell with an IMU, markers or poses, or one table of signals."""
 
     wrench: WrenchPart | None = WRENCH
     imu: ImuPart | None = IMU
     mocap: MocapPart | None = optional("the markers' recording: the reference clock", "{file: a.csv}", only="body")
     static: MocapPart | None = STATIC
+    poses: PosesPart | None = optional(
+        "instead of markers, poses by a robot or a tracker: the reference clock",
+        "{file: robot.csv, position: [x, y, z], orientation: [qx, qy, qz, qw]}",
+        only="body",
+    )
     wrench_2: WrenchPart | None = optional(
         "the second load cell's recording, for objects with two handles; it shares the first one's clock",
         "{file: wrench.mat, device: Platform_2}",
-        only="markers",
+        only="mocap",
     )
     signals: SignalsPart | None = optional(
         "instead of all others: a table of signals",
@@ -240,9 +193,11 @@ class RecordingsPart(Part):
 
     @pydantic.model_validator(mode="after")
     def _table_alone(self) -> RecordingsPart:
-        others = (self.mocap, self.static, self.wrench, self.wrench_2, self.imu)
+        others = (self.mocap, self.static, self.poses, self.wrench, self.wrench_2, self.imu)
         if self.signals is not None and any(part is not None for part in others):
             raise ValueError("signals stands alone: leave the other recordings out")
+        if self.poses is not None and (self.mocap is not None or self.static is not None):
+            raise ValueError("mocap and poses both tell the motion: leave one of them out")
         return self
 
 
@@ -286,7 +241,8 @@ class ClocksPart(Part):
 
     wrench: q.Whole | None = optional("sample of the load cell's file, from 1", "17757")
     imu: q.Whole | None = optional("sample of the IMU's file, from 1", "9463", only="an IMU")
-    mocap: q.Whole | None = optional("row of the markers' file, from 1; not its Frame column", "1058", only="markers")
+    mocap: q.Whole | None = optional("row of the markers' file, from 1; not its Frame column", "1058", only="mocap")
+    poses: q.Whole | None = optional("row of the poses' file, from 1", "1058", only="poses")
 
 
 # --- markers ----------------------------------------------------------------------------------------------------------
@@ -585,7 +541,7 @@ class CommonPart(Part):
 
     palpate: Literal[1] = key("version of this format", default=1)
     title: str = key("a heading, for people", '"Door 7"', default="")
-    markers: MarkersPart = key("what the markers stand for", default=MarkersPart(), only="markers")
+    markers: MarkersPart = key("what the markers stand for", default=MarkersPart(), only="mocap")
     imu_pose: PosePart | None = optional(
         "pose of the IMU in the sensor frame, from the drawing",
         "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0.05]}",
@@ -633,6 +589,12 @@ class ExperimentPart(CommonPart):
         only=("body", "load cell"),
     )
     recordings: RecordingsPart = key("which file holds what", "{wrench: {file: wrench.mat}, imu: {file: imu.csv}}")
+    poses: PoseFramesPart = key(
+        "what sits where in the frame of recordings.poses",
+        "{sensor: {translation: [0, 0, 0.04]}}",
+        default=PoseFramesPart(),
+        only="poses",
+    )
     handle: str | HandleWeightPart | None = optional(
         "the handle's experiment file, which is identified first, or its model.json; or mass and centre of mass, where "
         "only its weight counts",
@@ -760,11 +722,18 @@ class ExperimentPart(CommonPart):
         return {**tree, "filtering": part}
 
     @property
-    def motion_from(self) -> Literal["imu", "markers", "table"]:
+    def motion_from(self) -> Literal["imu", "markers", "poses", "table"]:
         """What measures the motion."""
         if self.stage == "handle":
             return "imu"
+        if self.recordings.poses is not None:
+            return "poses"
         return "table" if self.recordings.signals is not None else "markers"
+
+    @property
+    def captured(self) -> bool:
+        """Whether something shows the pose of the body at each time: cameras, a robot, a tracker."""
+        return self.motion_from in ("markers", "poses")
 
 
 class CapturePart(Part):

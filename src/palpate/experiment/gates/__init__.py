@@ -23,6 +23,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (mounting.touched, "any"),
     (mounting.lever, "any"),
     (mounting.beside, "guided"),
+    (mounting.oblique, "guided"),
     (mounting.mistaken, "any"),
     (mounting.ground, "any"),
     (mounting.contact, "guided"),
@@ -57,13 +58,15 @@ GATES: Sequence[tuple[Gate, str]] = (
 )
 """What is asked, and of what: any object, one whose motion an IMU tells, or one that turns on a hinge or slides."""
 
+WRONG_FRAME = ("misfit", "sign", "unknown", "carry-over", "oblique", "unexplained", *lacking.CAUSES)
 FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "swapped": ("misfit", "sign", "unknown", "wheel-radius", "carry-over"),
     "closed": ("assembly", "order"),
-    "order": ("misfit", "sign", "unknown", "carry-over", "unexplained", *lacking.CAUSES),
+    "order": WRONG_FRAME,
     "assembly": ("unexplained", *lacking.CAUSES),
     "axes": ("placement", "misfit"),
     **dict.fromkeys(("gyro-axes", "gyro-scale"), ("imu",)),
+    **dict.fromkeys(("orientation", "wrench-frame"), WRONG_FRAME),
     "sign": ("placement", "unexplained"),
     "columns": ("energy", "sign", "misfit", "unknown", "carry-over", "replay", "rest", "unexplained", *lacking.CAUSES),
     "axle": ("sign", "misfit", "unknown", "wheel-radius", *lacking.CAUSES),

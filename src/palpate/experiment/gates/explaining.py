@@ -123,7 +123,7 @@ def misfit(case: Case) -> Iterator[Finding]:
             bad.append(f"{row} {', '.join(worse)} of {reach:.2g} {units[row]}")
     if not bad:
         return
-    if case.config.motion_from == "markers" and len(case.fit.inputs.sensors) == 1 and case.model.mechanism.wheel:
+    if case.config.captured and len(case.fit.inputs.sensors) == 1 and case.model.mechanism.wheel:
         evidence = "only one load cell is given: if both hands held the object, recordings.wrench_2 is missing"
         yield Finding("misfit", evidence, severity=Severity.FATAL)
     yield Finding(
@@ -324,7 +324,7 @@ def extrapolated(case: Case) -> Iterator[Finding]:
         unseen = f"the object was never seen moving below {case.shown(low, '.0f')}"
         yield Finding("extrapolated", f"{unseen}: its behaviour near the closed position is extrapolated")
     springs = any(e.stores and e.acts_on != "wrench" for e in case.model.elements)
-    if springs and not case.prepared.segments["quasi_static"] and case.config.motion_from == "markers":
+    if springs and not case.prepared.segments["quasi_static"] and case.config.captured:
         yield Finding("extrapolated", "there is no quasi-static segment: the spring is known only from fast motion")
     if not high > low:
         yield Finding("extrapolated", "the object did not move")

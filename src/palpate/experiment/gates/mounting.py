@@ -14,7 +14,7 @@ from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
 from palpate.experiment.stage.lack import BEYOND_NOISE
-from palpate.experiment.stage.prepare import mistakes
+from palpate.experiment.stage.mistakes import mistakes
 from palpate.experiment.stage.recordings import MOVING_KINDS, read_table
 from palpate.experiment.stage.result import WRENCH_AXES, Case
 from palpate.findings import Finding, Severity
@@ -35,6 +35,8 @@ BESIDE_M, BESIDE_SHARE, LATE_S = 0.02, 0.5, 1e-3
 STATED_LATE_S = 5e-3
 """The same of a clock that was stated by samples."""
 BESIDE_STDS = 5.0
+OBLIQUE_DEG = (25.0, 45.0)
+"""People pull at drawers along their runners; at so much beside them that is doubted, and not believed."""
 OTHER_READING = 0.7
 """Another reading of a table explains the effort better when it leaves less than this share of the error ..."""
 MISTAKEN_SHARE, ORDER_SHARE, WELL_PERCENT = 0.5, 0.1, 1.0
@@ -206,7 +208,7 @@ def _wandering(x: FloatArray, means: FloatArray, lag: int) -> FloatArray:
 
 def lever(case: Case) -> Iterator[Finding]:
     """Moments at a sensor are forces times the way to the hand: a way that no handle has is a wrong unit."""
-    if case.config.motion_from != "markers":
+    if not case.config.captured:
         return
     for i, measured in enumerate(case.fit.inputs.measured):
         w = np.asarray(measured - np.nanmedian(measured, axis=0), dtype=float)
@@ -258,6 +260,28 @@ def beside(case: Case) -> Iterator[Finding]:
         than, remedy = ("estimated", "state") if case.config.clocks == "auto" else ("stated", "write auto, or check")
         evidence = f"the load cell's samples fit best {by} {way} on the markers' clock than {than}"
         yield Finding("clock", evidence, "clocks", f"{remedy} the samples that coincide", Severity.FATAL)
+
+
+def oblique(case: Case) -> Iterator[Finding]:
+    """A hand that always pulls obliquely at what slides: a force that is only turned is explained as well as another,
+    with all numbers too small by the cosine.
+    """
+    inputs, used = case.fit.inputs, case.fit.balance.used
+    joints = inputs.mechanism.joints
+    if not case.config.captured or [joint.kind for joint in joints] != ["slide"]:
+        return
+    inside = inputs.inside(case.fit.plan.segments) & (True if used is None else used)
+    force, axis = case.fit.balance.wrench[inside, :3], np.array(joints[0].axis)
+    force = force - force.mean(axis=0)
+    along = force @ axis
+    aside = (force - np.outer(along, axis)).T @ along / max(float(along @ along), 1e-300)
+    angle = float(np.degrees(np.arctan(np.linalg.norm(aside))))
+    if angle < OBLIQUE_DEG[0]:
+        return
+    evidence = f"the hand's force goes {angle:.0f} deg aside of the line along which the object slides"
+    remedy = f"check the rotation of the sensor ({'poses' if case.config.recordings.poses else 'markers'}.sensor)"
+    severity = Severity.FATAL if angle > OBLIQUE_DEG[1] else Severity.WARNING
+    yield Finding("oblique", evidence, "recordings.wrench", remedy, severity)
 
 
 def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import MarkersPart, MotionPart
+from palpate.experiment.file.schema import MotionPart
 from palpate.experiment.stage import recordings
+from palpate.experiment.stage.body import Body, MarkedBody
+from palpate.experiment.stage.posed import read_posed
 from palpate.experiment.stage.recordings import Instrument
 from palpate.findings import Finding, Severity
 from palpate.motion import cloud as clouds
@@ -60,41 +62,7 @@ HAND_HZ = 5.0
 UP = np.array([0.0, 0.0, 1.0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Body:
-    """A body as motion capture saw it."""
-
-    recording: Recording
-    markers: Markers
-    """Those on the body, as they were stored."""
-    cloud: Cloud
-    placed: Cloud
-    """The cloud with markers that only its reference shows, as they sat when the frames were measured."""
-    reference: str
-    """Where the cloud comes from: static, still or mean, and ..."""
-    averaged: int
-    """... of how many frames it is the mean."""
-    raw: clouds.BodyFit
-    """The alignment of the markers as stored, faults included: what the paper calls the marker error."""
-    checked: Faults
-    filled: clouds.Gaps
-    fit: clouds.BodyFit
-    """The alignment without the faults."""
-    poses: Poses
-    """T_capture_cloud, gaps filled."""
-    rows: NDArray[np.intp]
-    """For each row of the file the index of its frame."""
-    frames: dict[str, FloatArray]
-    """T_cloud_frame of each declared role: sensor, sensor_2, hinge, axle."""
-    feet: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
-    """(feet, 3): places of the feet's markers in the cloud, m."""
-
-    def poses_of(self, frame: str) -> Poses:
-        """T_capture_frame of a role; of the cloud itself where it has none."""
-        return self.poses.attached(self.frames[frame]) if frame in self.frames else self.poses
-
-
-def read_body(experiment: Experiment[MotionPart]) -> Body:
+def read_marked(experiment: Experiment[MotionPart]) -> MarkedBody:
     """Markers to poses, as the experiment file's `markers:` says."""
     config, part = experiment.config, experiment.config.markers
     recording = recordings.load_part(experiment, "recordings.mocap", config.recordings.mocap)
@@ -117,13 +85,26 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     for i, name in enumerate(part.feet):
         with experiment.at(f"markers.feet.{i}"):
             placed.select([name])
-    feet = placed.select(part.feet).points
-    return replace(body, placed=placed, averaged=averaged, rows=rows, frames=placed_frames, feet=feet)
+    feet, weak = placed.select(part.feet).points, weak_orientation(body.fit)
+    findings = (*body.checked.findings, *not_rigid(body), *([] if weak is None else [weak.finding]))
+    hinge = part.hinge
+    return replace(
+        body,
+        placed=placed,
+        averaged=averaged,
+        rows=rows,
+        pose_std=frames.pose_std(cloud.points, body.fit.mean_error_m),
+        frames=placed_frames,
+        feet=feet,
+        towards=None if hinge is None or hinge.towards is None else placed.places([hinge.towards])[0],
+        points=None if hinge is None else hinge.points,
+        findings=findings,
+    )
 
 
 def align_body(
     recording: Recording, markers: Markers, cloud: Cloud, reference: str = "mean", *, longest_gap_s: float = 0.1
-) -> Body:
+) -> MarkedBody:
     """Find the markers' faults, fill their gaps, and align them with the cloud."""
     raw = clouds.fit_body(markers, cloud)
     checked = check_markers(markers, cloud, raw.alignment)
@@ -134,21 +115,23 @@ def align_body(
     filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise, fit=fit)
     more = (filled.source != clouds.Source.SEEN).any(axis=1)
     last = clouds.realigned(fit, filled.markers.points, cloud.points, more, noise_m=noise, before_m=noise)
-    return Body(
+    good = clouds.body_fit(checked.markers, fit)
+    return MarkedBody(
+        key="mocap",
         recording=recording,
+        poses=clouds.body_fit(filled.markers, last).poses,
+        rows=np.arange(len(markers.times_s)),
+        middle=cloud.points.mean(axis=0),
+        reference=reference,
         markers=markers,
         cloud=cloud,
         placed=cloud,
-        reference=reference,
         averaged=len(markers.times_s),
         raw=raw,
         # the points themselves have done their work
         checked=Faults(checked.faults, checked.scale, checked.confused_share),
         filled=clouds.Gaps(filled.source, filled.usable, filled.report),
-        fit=clouds.body_fit(checked.markers, fit),
-        poses=clouds.body_fit(filled.markers, last).poses,
-        rows=np.arange(len(markers.times_s)),
-        frames={},
+        fit=good,
     )
 
 
@@ -258,10 +241,9 @@ def capture(experiment: Experiment[Any], tell: Tell = silent, *, wrench: bool = 
 
     wrench: whether the load cell's clock is wanted too, by the motion of the body alone.
     """
-    tell("aligning the markers", 0.0)
-    body = read_body(experiment)
-    weak = weak_orientation(body.fit)
-    findings = [*body.checked.findings, *not_rigid(body)] + ([] if weak is None else [weak.finding])
+    tell("aligning the poses", 0.0)
+    body = read_marked(experiment) if experiment.config.recordings.mocap is not None else read_posed(experiment)
+    findings = list(body.findings)
     frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
     poses = body.poses_of(frame)
     tell("comparing the clocks", 0.6)
@@ -291,7 +273,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = silent) -> Cap
     else:
         derivatives = attempt(findings, "derivatives", lambda: _derivatives(config, poses, up))
         more |= {"derivatives": derivatives, "motion": None if derivatives is None else derivatives.motion}
-    hinge = None if markers.hinge is None else attempt(findings, "hinge", lambda: hinge_of(markers, body))
+    hinge = None if markers.hinge is None else attempt(findings, "hinge", lambda: hinge_of(body))
     if hinge is not None:
         x = frames.hinge_motion(body.poses, hinge)
         findings += frames.check_hinge(x)
@@ -306,7 +288,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = silent) -> Cap
         if captured.placement is not None and captured.placement.tilt is not None:
             # a hinge of markers is as uncertain as the body's pose
             std = hinge.direction_std_rad
-            std = std if np.isfinite(std) else frames.pose_std(body.cloud.points, body.fit.mean_error_m)[0]
+            std = std if np.isfinite(std) else body.pose_std[0]
             more["inclination_rad"] = hinge_inclination(hinge.T_world_hinge[:3, 2], std, captured.placement.tilt)
     if markers.axle is not None:
         more["rolling"] = rolls = frames.rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
@@ -314,13 +296,11 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = silent) -> Cap
     return replace(captured, findings=tuple(findings), **more)
 
 
-def joint_of(
-    markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float], shut: BoolArray
-) -> frames.JointFrame:
+def joint_of(body: Body, kind: str, axis: tuple[float, float, float], shut: BoolArray) -> frames.JointFrame:
     """The frame of a joint of one freedom: by the markers on a hinge, or from the motion itself; shut (frames,)."""
     if kind == "turn":
-        return frames.joint_of_hinge(hinge_of(markers, body))
-    return frames.slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis, shut=shut)
+        return frames.joint_of_hinge(hinge_of(body))
+    return frames.slide_from_motion(body.poses, near=body.middle, axis=axis, shut=shut)
 
 
 def _devices(
@@ -349,7 +329,7 @@ def stated_clock(experiment: Experiment[Any], name: str, even: Even, body: Body)
     """The clock as the experiment file states it: a frame and a sample of the same instant; None: auto."""
     if experiment.config.clocks == "auto":
         return None
-    at = recordings.time_of_sample(experiment, "mocap", replace(even, times_s=body.poses.times_s, rows=body.rows))
+    at = recordings.time_of_sample(experiment, body.key, replace(even, times_s=body.poses.times_s, rows=body.rows))
     period = float(np.median(np.diff(body.poses.times_s)))
     # a typed sample is right to half a period, and says nothing about drift
     return clock_map(at - recordings.time_of_sample(experiment, name, even), period / 12**0.5, at)
@@ -409,7 +389,7 @@ def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> O
     )
 
 
-def not_rigid(body: Body) -> list[Finding]:
+def not_rigid(body: MarkedBody) -> list[Finding]:
     """Markers that form no rigid body, or hardly ever."""
     size = float(np.linalg.norm(np.ptp(body.cloud.points, axis=0)))
     if size > LARGEST_M:
@@ -455,7 +435,8 @@ def _placement(
     if placement is None:
         return None
     sensor = experiment.config.markers.sensor
-    if sensor is not None:  # a frame of three markers is known in the cloud to a part of their noise
+    if sensor is not None and isinstance(body, MarkedBody):
+        # a frame of three markers is known in the cloud to a part of their noise
         corners = body.placed.select(sensor.markers).points
         turn, move = frames.pose_std(corners, CLOUD_SHARE * body.checked.scale.noise_m)
         placement = placement.frame_known_to(turn, move)
@@ -500,17 +481,13 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity)
 
 
-def hinge_of(markers: MarkersPart, body: Body) -> frames.HingeAxis:
+def hinge_of(body: Body) -> frames.HingeAxis:
     """The hinge by its markers, or from the motion where none are named."""
-    part = markers.hinge
-    assert part is not None
     if "hinge" in body.frames:
         return frames.hinge_from_frame(body.poses, body.frames["hinge"])
-    points = None if part.points is None else np.array([0.0, 0.0, 1.0 if part.points == "up" else -1.0])
-    towards = None if part.towards is None else body.placed.places([part.towards])[0]
-    middle = body.cloud.points.mean(axis=0)
-    slow = frames.pose_std(body.cloud.points, body.fit.mean_error_m, at=middle)
-    return frames.hinge_from_motion(body.poses, near=middle, towards=towards, points=points, slow=slow)
+    points = None if body.points is None else np.array([0.0, 0.0, 1.0 if body.points == "up" else -1.0])
+    near, slow = body.middle, body.pose_std
+    return frames.hinge_from_motion(body.poses, near=near, towards=body.towards, points=points, slow=slow)
 
 
 def axis_std(hinge: frames.HingeAxis, body: Body) -> float:
@@ -518,7 +495,7 @@ def axis_std(hinge: frames.HingeAxis, body: Body) -> float:
     if np.isfinite(hinge.direction_std_rad):
         return hinge.direction_std_rad
     try:
-        moved = frames.hinge_from_motion(body.poses, near=body.cloud.points.mean(axis=0))
+        moved = frames.hinge_from_motion(body.poses, near=body.middle)
     except DataProblem:  # it hardly turns: nothing shows it
         return 0.0
     apart = float(np.linalg.norm(np.cross(hinge.T_body_hinge[:3, 2], moved.T_body_hinge[:3, 2])))

@@ -5,9 +5,8 @@ Three ways in, by what tells the motion: an IMU, markers, or a table of one coor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations
 from math import sqrt
 from typing import Any
 
@@ -18,8 +17,8 @@ from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
+from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.capture import (
-    Body,
     CapturedMotion,
     axis_std,
     capture,
@@ -28,7 +27,7 @@ from palpate.experiment.stage.capture import (
     wrench_features,
 )
 from palpate.experiment.stage.clock import clock_by_balance
-from palpate.experiment.stage.ground import Ground, ground_of, lowest
+from palpate.experiment.stage.ground import Ground, ground_of
 from palpate.experiment.stage.inputs import (
     STEP,
     Belief,
@@ -40,6 +39,8 @@ from palpate.experiment.stage.inputs import (
     Sensor,
     belief_of,
 )
+from palpate.experiment.stage.mistakes import mistakes
+from palpate.experiment.stage.posed import check_turning
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.together import smoothed_motion
 from palpate.findings import Finding, Severity
@@ -49,7 +50,7 @@ from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, noise_floor
 from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
-from palpate.motion.frames import JointFrame, check_joint, pose_std, sensor_frame
+from palpate.motion.frames import JointFrame, check_joint, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.joints import screw_of_hinge
 from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
@@ -215,7 +216,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         findings += more
     # so sharp a motion shows that errors of single markers do not average out
     if model.mechanism.main is not None and (smoothed is not None or config.method == "joint"):
-        turn, place = pose_std(body.cloud.points, body.fit.mean_error_m)
+        turn, place = body.pose_std
         turns = model.mechanism.position_units[0] == "rad"
         travel_std = turn if turns else place
         hinge_std_m = hinge_std_m or (place / 3**0.5 if turns else 0.0)
@@ -277,11 +278,18 @@ def _on_joint(
         wrong = f"the object {model.name!r} is free: its motion must come from an IMU"
         raise experiment.problem("object", wrong, "stage: handle identifies it")
     (axis,) = model.mechanism.joints
-    with experiment.at("markers.hinge" if axis.kind == "turn" else "markers", kind=DataProblem):
+    key = "recordings.poses" if captured.body.key == "poses" else "markers"
+    with experiment.at("markers.hinge" if key == "markers" and axis.kind == "turn" else key, kind=DataProblem):
         shut = segment_mask(captured.body.poses.times_s, static)
-        joint = joint_of(experiment.config.markers, captured.body, axis.kind, axis.axis, shut)
+        try:
+            joint = joint_of(captured.body, axis.kind, axis.axis, shut)
+        except DataProblem:
+            check_turning(experiment, captured.body, float("inf") if axis.kind == "turn" else 0.0)
+            raise
         if axis.pitch != 0.0:
             joint = screw_of_hinge(joint, captured.body.poses, axis.pitch)
+        elif joint.hinge is not None:
+            check_turning(experiment, captured.body, joint.hinge.slide_rms_m)
     gravity = -experiment.config.gravity * captured.up @ joint.T_world_frame[:3, :3]
     pitch = joint.pitch if axis.pitch is None else axis.pitch
     return replace(model, mechanism=model.mechanism.with_gravity(gravity).with_options(pitch=pitch)), joint
@@ -492,67 +500,12 @@ PARTS_AT_REST = 20
 EXPLAINED = 0.9
 """Share of the wrench that a balance explains where a mistake in the file is the reason."""
 OTHER_SIDE = {"on-handle": "on-other-side", "on-other-side": "on-handle"}
-SWAPPED = (
-    "right and left load cell seem to be exchanged (the wrench is explained {}): exchange recordings.wrench and "
-    "recordings.wrench_2, or markers.sensor and markers.sensor_2"
-)
-
-
-def mistakes(
-    experiment: Experiment[Any], captured: CapturedMotion, inputs: Inputs
-) -> Iterator[tuple[str, str, str, Inputs]]:
-    """What people confuse: cause, key, words with a place for how well it explains the wrench, and the inputs without
-    it.
-    """
-    if len(inputs.sensors) == 2:
-        yield "swapped", "recordings.wrench_2", SWAPPED, swapped(inputs)
-    mechanism, body = inputs.mechanism, captured.body
-    for i, link in enumerate(mechanism.linkages):
-        for way, other in link.others.items():
-            linkages = (*mechanism.linkages[:i], other, *mechanism.linkages[i + 1 :])
-            model = replace(inputs.model, mechanism=mechanism.with_linkages(linkages), values={})
-            words = f"the links of {link.coordinate} are assembled the other way, {way} (the wrench is explained {{}})"
-            yield "assembly", "mechanism.linkage", words, inputs.with_model(model)
-    if mechanism.wheel is not None and not experiment.config.markers.feet and inputs.poses is not None:
-        place = np.mean([s.T_body_sensor[:3, 3] for s in inputs.sensors], axis=0)
-        words = (
-            "feet carry a part of the object while its handles are lowest (the wrench is explained {} without these "
-            "times): name the markers of its feet, or choose segments in which it is lifted"
-        )
-        yield "feet", "markers.feet", words, replace(inputs, blocked=lowest(inputs.poses, place))
-    for i, name in enumerate(("sensor", "sensor_2")[: len(inputs.sensors)]):
-        part = getattr(experiment.config.markers, name)
-        offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
-        for order in list(permutations(part.markers))[1:]:
-            a, b, c = body.placed.points[[marker_index(body.placed.names, marker) for marker in order]]
-            frame = inputs.sensors[i].T_body_sensor @ np.linalg.inv(body.frames[name]) @ sensor_frame(a, b, c, offset)
-            sensors = list(inputs.sensors)
-            sensors[i] = replace(sensors[i], T_body_sensor=frame)
-            words = f"the markers are in the wrong order (the wrench is explained {{}}): write [{', '.join(order)}]"
-            yield "order", f"markers.{name}.markers", words, replace(inputs, sensors=tuple(sensors))
-        if len(inputs.sensors) > 1:
-            continue
-        for order in list(permutations(range(3)))[1:]:
-            sensor, columns = inputs.sensors[i], [*order, *(3 + k for k in order)]
-            if len(inputs.measured):  # on its clock already
-                other = replace(inputs, measured=inputs.measured[..., columns])
-            else:
-                wrench = replace(sensor.wrench, x=sensor.wrench.x[:, columns])
-                other = replace(inputs, sensors=(replace(sensor, wrench=wrench),))
-            now = ", ".join("xyz"[k] for k in order)
-            words = f"its axes are in another order (the wrench is explained {{}}): x, y, z are what is called {now}"
-            yield "axes", "recordings.wrench", words, other
-
-
-def swapped(inputs: Inputs) -> Inputs:
-    """The same with two load cells exchanged, right for left."""
-    wrenches = [s.wrench for s in reversed(inputs.sensors)]
-    sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
-    return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
 
 
 def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
+    if not isinstance(body, MarkedBody):  # it is mounted on what the poses show, and known as well as that is stated
+        return np.zeros((3, 0))
     part: Any = getattr(experiment.config.markers, name)
     # noise alone; what does not average out is declared as sensor_rotation
     std = body.checked.scale.noise_m / np.sqrt(body.averaged)

@@ -154,7 +154,7 @@ def read_table(
             raise experiment.problem("recordings.signals", wrong, "or point and force")
         names, units = [name for _, name in keys], (unit, mechanism.rows[0].unit)
         position, effort = (
-            _stack(experiment, f"recordings.signals.{key}", recording, [name], [u])[:, 0]
+            stacked(experiment, f"recordings.signals.{key}", recording, [name], [u])[:, 0]
             for (key, name), u in zip(keys, units, strict=True)
         )
         if unit == "rad":  # without jumps by whole turns
@@ -164,7 +164,7 @@ def read_table(
     else:
         names = [*part.path[0], *part.path[1]]
         path, force = (
-            _stack(experiment, f"recordings.signals.{key}", recording, channels, [u] * len(channels))
+            stacked(experiment, f"recordings.signals.{key}", recording, channels, [u] * len(channels))
             for channels, key, u in zip(part.path, ("point", "force"), ("m", "N"), strict=True)
         )
         with experiment.at("recordings.signals.point"):
@@ -279,9 +279,10 @@ def slower(even: Even) -> Even:
     return replace(even, times_s=times[:, 0], x=x, lost=lost, rows=np.minimum(np.asarray(even.rows) // each, kept - 1))
 
 
-def _stack(
+def stacked(
     experiment: Experiment[Any], key: str, recording: Recording, names: list[str], units: list[str]
 ) -> FloatArray:
+    """(samples, channels): scalar channels of one clock, refused where their units do not fit these."""
     _check_units(experiment, key, recording, names, units)
     return recording.stack(names)
 

@@ -189,7 +189,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "handles": _handles(experiment, prepared, fit),
         "replay": replay_entry(case.replay),
         "clocks": _clocks(prepared.instruments),
-        "motion": _motion(inputs),
+        "motion": _motion(inputs, config.motion_from),
         "mechanism": _mechanism(prepared, fit, assumed, refused),
         "compensation": None if case.compensation is None else asdict(case.compensation),
         "lack_of_fit": None if case.lack is None else case.lack.as_json(inputs.mechanism.rows),
@@ -459,14 +459,14 @@ def _clocks(instruments: Mapping[str, Instrument]) -> dict[str, Any]:
     return entries
 
 
-def _motion(inputs: Inputs) -> dict[str, Any]:
+def _motion(inputs: Inputs, source: str) -> dict[str, Any]:
     """Which instruments tell it, and how well: noise of the state and its accelerations in the band of the fit."""
     names = (*inputs.mechanism.state, *inputs.mechanism.accelerations)
     units = dict(zip(names, inputs.mechanism.units, strict=True))
     told = inputs.imu is None and not inputs.filtering.published
-    by = "IMU" if inputs.imu is not None else "table" if inputs.poses is None else "markers"
+    by = "IMU" if inputs.imu is not None else source
     noise = {n: {"value": finite(v), "unit": units[n]} for n, v in (motion_noise(inputs) if told else {}).items()}
-    return {"from": by if inputs.smoothed is None else "markers and IMU", "noise": noise}
+    return {"from": by if inputs.smoothed is None else f"{by} and IMU", "noise": noise}
 
 
 def _mechanism(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from palpate.experiment.stage.capture import Body
+from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.inputs import coordinates_of, projected, zeros_of
 from palpate.experiment.stage.prepare import Prepared
@@ -109,7 +109,7 @@ class View:
     replay: tuple[Window, ...] = ()
     """The windows that count, in the order of time."""
     body: Body | None = None
-    """As motion capture saw it."""
+    """As its poses show it."""
     instruments: Mapping[str, Instrument] = field(default_factory=dict[str, Instrument])
     """The others, by their key under `recordings`."""
     scene: Scene | None = None
@@ -208,11 +208,12 @@ def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene:
         path = np.where(seen[:, None], poses.position, np.nan)
         paths[f"path of the {word}"] = path[:: max(1, -(-len(path) // PATH))]
         arrows += _arrows(word, poses, np.where(inside[:, None], w, np.nan))
+    marked = isinstance(body, MarkedBody)
     return Scene(
         "capture",
         {name: T @ frame for name, frame in body.frames.items()},
-        body.cloud.points @ T[:3, :3].T + T[:3, 3],
-        tuple(n.rsplit(":", 1)[-1] for n in body.cloud.names),
+        body.cloud.points @ T[:3, :3].T + T[:3, 3] if marked else np.zeros((0, 3)),
+        tuple(n.rsplit(":", 1)[-1] for n in body.cloud.names) if marked else (),
         paths,
         tuple(arrows),
     )

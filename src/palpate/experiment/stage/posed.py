@@ -1,0 +1,193 @@
+"""A body whose poses a robot, a tracker or another program recorded: the same values as from markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.experiment.file.poses import PosesPart, Stored
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.stage import recordings
+from palpate.experiment.stage.body import Body
+from palpate.findings import Finding, Severity
+from palpate.motion.clock import evenly_sampled
+from palpate.motion.frames import hinge_from_motion
+from palpate.motion.tracked import Jump, pose_noise, rotations_of, without_jumps
+from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.motion import Poses
+from palpate.recording import Recording
+
+KEY = "recordings.poses"
+LARGEST_M = 20.0
+"""Nobody carries, pulls or turns an object farther in one recording."""
+TURNS = {"z": [0, 1, 2], "y": [2, 0, 1], "x": [1, 2, 0]}
+"""Which axes of a world are x, y, z of one whose z points up."""
+ALIKE: dict[Stored, Stored] = {
+    "wxyz": "xyzw",
+    "xyzw": "wxyz",
+    "rotation-vector": "euler-zyx",
+    "euler-zyx": "rotation-vector",
+}
+"""Readings that take the same numbers."""
+HELD_SHARE = 0.5
+"""Share of the rows that may repeat the one before while the body moves."""
+OFF_HINGE_M, FAR_BETTER = 0.005, 0.2
+"""How far off its hinge a body may move; share of that at which another reading of its orientation is the right one."""
+
+
+def read_posed(experiment: Experiment[Any]) -> Body:
+    """Poses as the experiment file's `recordings.poses` and `poses:` say."""
+    part: PosesPart = experiment.config.recordings.poses
+    recording = recordings.load_part(experiment, KEY, part)
+    stored = part.reading
+    assert stored is not None  # refused by the schema
+    position, numbers, times = _numbers(experiment, part, recording)
+    with experiment.at(f"{KEY}.orientation", kind=DataProblem):
+        poses = _poses(times, position, rotations_of(numbers, stored), experiment.config.poses.up)
+    with experiment.at(KEY):
+        poses, rows = _on_even_clock(poses)
+    findings = [*_held(poses), *_span(poses)]
+    poses, jumps = without_jumps(poses)
+    findings += _jump_findings(jumps)
+    frames: dict[str, FloatArray] = {}
+    if experiment.config.poses.sensor is not None:
+        frames["sensor"] = recordings.pose_of(experiment, "poses.sensor", experiment.config.poses.sensor, "the sensor")
+    return Body(
+        key="poses",
+        recording=recording,
+        poses=poses,
+        rows=rows,
+        pose_std=pose_noise(poses),
+        frames=frames,
+        points=experiment.config.poses.points,
+        findings=tuple(findings),
+    )
+
+
+def _numbers(
+    experiment: Experiment[Any], part: PosesPart, recording: Recording
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Position (samples, 3), m; orientation (samples, 3, 4 or 9) as stored; times, s."""
+    angles = part.reading in ("rotation-vector", "euler-zyx")
+    units = ["rad" if angles else "1"] * len(part.orientation)
+    numbers = recordings.stacked(experiment, f"{KEY}.orientation", recording, part.orientation, units)
+    with experiment.at(f"{KEY}.position"):
+        if isinstance(part.position, str):
+            channel = recording[part.position]
+            if channel.samples.ndim != 2 or channel.unit != "m":
+                wrong = f"{part.position!r} does not hold three lengths"
+                raise DataProblem(str(part.file), wrong, remedy="name the three channels of x, y, z")
+            position = channel.samples
+        else:
+            position = recordings.stacked(experiment, f"{KEY}.position", recording, part.position, ["m"] * 3)
+            channel = recording[part.position[0]]
+        clock = recording[part.orientation[0]].clock
+        if clock is not channel.clock and not np.array_equal(clock.times_s, channel.clock.times_s):
+            raise DataProblem(str(part.file), "position and orientation have different times")
+    return position, numbers, clock.times_s
+
+
+def _poses(times_s: FloatArray, position: FloatArray, R: FloatArray, up: str) -> Poses:
+    """Turned so that z of their world points up."""
+    seen: BoolArray = np.asarray(np.isfinite(position).all(axis=1) & np.isfinite(R).all(axis=(1, 2)))
+    turn, there = TURNS[up], seen[:, None]
+    return Poses(times_s, np.where(there[:, None], R[:, turn], np.nan), np.where(there, position[:, turn], np.nan))
+
+
+def _on_even_clock(poses: Poses) -> tuple[Poses, Any]:
+    """Every sample that the device took, those without a row as not seen; and where each row went."""
+    count = np.arange(len(poses), dtype=float)[:, None]
+    even = evenly_sampled(poses.times_s, count, what="poses")
+    n, rows = len(even.times_s), np.asarray(even.rows)
+    R, r = np.full((n, 3, 3), np.nan), np.full((n, 3), np.nan)
+    R[rows], r[rows] = poses.rotation, poses.position
+    return Poses(even.times_s, R, r), rows
+
+
+def _held(poses: Poses) -> list[Finding]:
+    """Rows that repeat the one before: a slow device in a fast table has steps in place of a motion."""
+    seen = poses.seen
+    both = seen[1:] & seen[:-1]
+    same = (
+        both & (np.diff(poses.position, axis=0) == 0).all(axis=1) & (np.diff(poses.rotation, axis=0) == 0).all((1, 2))
+    )
+    starts = np.flatnonzero(~same & both)
+    if len(starts) < 20:
+        return []
+    every = float(np.median(np.diff(starts)))
+    if every < 2 or same.mean() < HELD_SHARE:
+        return []
+    evidence = f"only every {every:.0f}th row is new, the others repeat it: their device is slower than the table"
+    remedy = "keep the rows that are new, at the times at which they became so"
+    return [Finding("poses", evidence, KEY, remedy, Severity.FATAL)]
+
+
+def _span(poses: Poses) -> list[Finding]:
+    """Places that no body reaches, which are in another unit."""
+    size = float(np.linalg.norm(np.nanmax(poses.position, axis=0) - np.nanmin(poses.position, axis=0)))
+    if size <= LARGEST_M:
+        return []
+    evidence, remedy = f"the positions span {size:.0f} m", "is their unit mm? State it under columns:"
+    return [Finding("travel", evidence, f"{KEY}.position", remedy, Severity.FATAL)]
+
+
+def _jump_findings(jumps: list[Jump]) -> list[Finding]:
+    findings: list[Finding] = []
+    away, steps = [j for j in jumps if j.back], [j for j in jumps if not j.back]
+    if away:
+        most = max(away, key=lambda j: j.move_m + j.turn_rad)
+        times = f"{len(away)} times, " if len(away) > 1 else ""
+        evidence = f"the pose jumps away and comes back ({times}most by {most.size} at {most.begin_s:.2f} s)"
+        remedy = "check what the tracker saw there, or the robot's connection"
+        findings.append(Finding("poses", f"{evidence}; these samples are left out", KEY, remedy))
+    if steps:
+        most = max(steps, key=lambda j: j.move_m + j.turn_rad)
+        more = f", and {len(steps) - 1} more" if len(steps) > 1 else ""
+        evidence = f"the pose jumps by {most.size} at {most.begin_s:.2f} s and stays there{more}, as no body moves"
+        remedy = "the tracker took another origin, or the tool slipped: record again, or cut the file there"
+        findings.append(Finding("poses", evidence, KEY, remedy, Severity.FATAL))
+    return findings
+
+
+def other_readings(experiment: Experiment[Any], body: Body) -> Iterator[tuple[str, Poses]]:
+    """What people confuse: (words on what would be right, the poses so), at the times of the body's own."""
+    part: PosesPart | None = experiment.config.recordings.poses
+    if part is None:
+        return
+    up = experiment.config.poses.up
+    position, numbers, times = _numbers(experiment, part, body.recording)
+    stored = part.reading
+    assert stored is not None
+
+    def placed(position: FloatArray, R: FloatArray) -> Poses:
+        poses, seen = _poses(times, position, R, up), body.poses.seen
+        turned, moved = np.full((len(seen), 3, 3), np.nan), np.full((len(seen), 3), np.nan)
+        turned[body.rows], moved[body.rows] = poses.rotation, poses.position
+        there = seen[:, None]
+        return Poses(body.poses.times_s, np.where(there[:, None], turned, np.nan), np.where(there, moved, np.nan))
+
+    if stored in ALIKE:
+        yield f"write stored: {ALIKE[stored]}", placed(position, rotations_of(numbers, ALIKE[stored]))
+    inverse = rotations_of(numbers, stored).transpose(0, 2, 1)
+    words = "these are poses of the world seen from the body: invert them"
+    yield words, placed(-np.einsum("nij,nj->ni", inverse, position), inverse)
+    yield "the orientation is that of the world seen from the body: transpose it", placed(position, inverse)
+
+
+def check_turning(experiment: Experiment[Any], body: Body, off_m: float) -> None:
+    """Refuse poses that leave their hinge by so much (m, RMS), where another reading of their orientation does not."""
+    if body.key != "poses" or off_m <= OFF_HINGE_M:
+        return
+    best = (FAR_BETTER * off_m, "")
+    for words, poses in other_readings(experiment, body):
+        try:
+            best = min(best, (hinge_from_motion(poses).slide_rms_m, words))
+        except DataProblem:
+            continue
+    if best[1]:
+        by = "" if not np.isfinite(off_m) else f"by {1e3 * off_m:.3g} mm (rms), but so by {1e3 * best[0]:.2g} mm only"
+        wrong = f"as stated, the body {f'leaves its hinge {by}' if by else 'turns about no hinge'}"
+        raise experiment.problem(f"{KEY}.orientation", wrong, best[1])

@@ -1,0 +1,134 @@
+"""Poses by a robot or a tracker instead of markers: position and orientation at their own clock, no IMU."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.motion.tracked import pose_noise, rotations_of, without_jumps
+from palpate.physics.motion import Poses
+from tests import drawer_files, pose_files
+from tests.command import palpate as command
+
+OBJECTS: dict[str, tuple[Callable[..., Path], dict[str, float]]] = {
+    "door": (pose_files.write_door, pose_files.DOOR),
+    "drawer": (pose_files.write_drawer, drawer_files.TRUTH),
+}
+
+
+def _run(kind: str, folder: Path, seed: int = 0, **options: Any) -> Result:
+    return run_experiment(read_experiment(OBJECTS[kind][0](folder, seed, **options)))
+
+
+def _fatal(result: Result) -> list[str]:
+    return [f.sentence for f in result.findings if f.fatal]
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_the_truth_is_inside_its_intervals(kind: str, tmp_path: Path) -> None:
+    done = command("identify", OBJECTS[kind][0](tmp_path, 1), "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert result["motion"]["from"] == "poses"
+    assert result["clocks"]["wrench"]["reference_minus_device_s"] == pytest.approx(-pose_files.LATE_S, abs=2e-3)
+    for name, value in OBJECTS[kind][1].items():
+        low, high = result["parameters"][name]["ci95"]
+        middle, half = (low + high) / 2, (high - low) / 2
+        assert abs(middle - value) < 1.5 * half < 0.03 * value, name
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("door", {"said": "wxyz"}, r"leaves its hinge by .* mm \(rms\), but so by 0\.\d+ mm only. Write stored: xyzw"),
+        ("drawer", {"said": "wxyz"}, "read in a wrong way .*: write stored: xyzw"),
+        ("door", {"world_axes": True}, "in the axes of the world"),
+        ("drawer", {"world_axes": True}, "in the axes of the world"),
+        ("drawer", {"damage": "step"}, r"jumps by 5\d\.\d mm and .* at 23.98 s and stays there"),
+        ("drawer", {"unit": "mm", "unit_said": "m"}, "the positions span .* m; is their unit mm"),
+    ],
+)
+def test_what_is_wrong_is_said(kind: str, options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    try:
+        said = _fatal(_run(kind, tmp_path, **options))
+    except PalpateError as error:
+        said = [str(error)]
+    assert any(re.search(words, sentence) for sentence in said), said
+
+
+def test_a_pose_that_is_away_for_a_moment_is_left_out_and_named(tmp_path: Path) -> None:
+    result = _run("drawer", tmp_path, damage="spike")
+    assert result.passed
+    said = [f.evidence for f in result.findings if f.cause == "poses"]
+    assert len(said) == 1
+    assert re.search(r"jumps away and comes back \(most by 5\d\.\d mm and .* at 23.98 s\)", said[0])
+
+
+def test_a_force_that_is_only_turned_is_not_believed(tmp_path: Path) -> None:
+    path = pose_files.write_drawer(tmp_path, aside=0.0)
+    turned = (pose_files.SENSOR[0] * Rotation.from_rotvec([0, 0.9, 0.9])).as_matrix().tolist()
+    path.write_text(re.sub(r"rotation: \[.*\]\], t", f"rotation: {turned}, t", path.read_text()))
+    result = run_experiment(read_experiment(path))
+    assert not result.passed
+    assert any("aside of the line along which the object slides" in sentence for sentence in _fatal(result))
+
+
+@pytest.mark.parametrize("stored", ["wxyz", "xyzw", "rotation-vector", "euler-zyx", "matrix"])
+def test_orientations_are_those_of_scipy(stored: str) -> None:
+    turns = Rotation.random(50, random_state=3)
+    numbers = {
+        "xyzw": turns.as_quat(),
+        "wxyz": np.roll(turns.as_quat(), 1, axis=1),
+        "rotation-vector": turns.as_rotvec(),
+        "euler-zyx": turns.as_euler("ZYX"),
+        "matrix": turns.as_matrix().reshape(-1, 9),
+    }[stored]
+    numbers[7] = np.nan
+    R = rotations_of(numbers, stored)
+    assert np.isnan(R[7]).all()
+    np.testing.assert_allclose(np.delete(R, 7, axis=0), np.delete(turns.as_matrix(), 7, axis=0), atol=1e-12)
+
+
+def test_numbers_that_are_no_quaternions_are_refused() -> None:
+    with pytest.raises(DataProblem, match="30 of 30 rows are no quaternions of length one"):
+        rotations_of(np.full((30, 4), 0.9), "wxyz")
+
+
+def test_a_knock_at_a_stop_is_no_jump_and_noise_is_measured() -> None:
+    t = np.arange(0, 10, 0.01)
+    x = np.where(t < 5, 1.5 * t, 7.5)  # stops within one sample
+    turns = Rotation.from_rotvec(np.outer(0.8 * x, [0, 0, 1.0]))
+    rng = np.random.default_rng(0)
+    position = np.stack([x, 0 * x, 0 * x], axis=1) + rng.normal(0, 3e-4, (len(t), 3))
+    turns = turns * Rotation.from_rotvec(rng.normal(0, 1e-3, (len(t), 3)))
+    poses, jumps = without_jumps(Poses(t, turns.as_matrix(), position))
+    assert jumps == []
+    turn, place = pose_noise(poses)
+    assert turn == pytest.approx(1e-3 * np.sqrt(2), rel=0.1)
+    assert place == pytest.approx(3e-4 * np.sqrt(3), rel=0.1)
+
+
+def test_the_order_of_a_quaternion_follows_from_its_names_or_must_be_said(tmp_path: Path) -> None:
+    path = pose_files.write_drawer(tmp_path)
+    unsaid = path.read_text().replace("    stored: xyzw\n", "")
+    path.write_text(unsaid)
+    with pytest.raises(PalpateError, match="o0, o1, o2, o3 do not tell how a quaternion is stored: write stored: wxyz"):
+        read_experiment(path)
+    for i, letter in enumerate("xyzw"):
+        unsaid = (
+            unsaid.replace(f"o{i}: {{", f"q{letter}: {{")
+            .replace(f"o{i}]", f"q{letter}]")
+            .replace(f" o{i},", f" q{letter},")
+            .replace(f"[o{i},", f"[q{letter},")
+        )
+    path.write_text(unsaid)
+    assert read_experiment(path).config.recordings.poses.reading == "xyzw"
