@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, overload
 
 import numpy as np
@@ -192,36 +194,54 @@ def quick_size(least: int) -> int:
     return min(n << max(0, (-(-least // n) - 1).bit_length()) for n in some)
 
 
-_AT_ONCE = 1 << 18
-"""Numbers of which a copy is made: two megabytes, as much as stays near the processor."""
+_TOGETHER, _AT_ONCE = 16, 1 << 17
+"""Neighbouring windows that are summed as one product; sums made at once, as many as stay near the processor."""
+_FEW, _SHORT, _CHANNELS = 1 << 14, 11, 16
+"""Products so few, or windows so short, of so few channels that NumPy's own loop is quicker than BLAS."""
 
 
 def windowed_sums(x: FloatArray, weights: FloatArray, step: int = 1) -> FloatArray:
     """(..., outputs): sums of each window of x (..., samples) times weights, windows every `step` samples.
 
     Sixteen neighbouring windows are one stretch of samples, and their sums its product with a banded matrix: more
-    products than needed, but BLAS makes them, three times as fast as each window for itself.
+    products than needed, but BLAS makes them. A stretch is cut where the next one begins, so that nothing is copied.
     """
     width, count = len(weights), max(0, (x.shape[-1] - len(weights)) // step + 1)
-    # a stretch repeats the samples that it shares with its neighbours: so many of them at once
-    part = 16 * max(1, _AT_ONCE // (max(1, x.size // max(1, x.shape[-1])) * (width + 15 * step)))
-    if count > part:
-        ends = ((i, min(i + part, count) - 1) for i in range(0, count, part))
-        parts = [windowed_sums(x[..., a * step : b * step + width], weights, step) for a, b in ends]
-        return np.concatenate(parts, axis=-1)
-    whole, sums = count - count % 16, np.zeros((*x.shape[:-1], count))
-    if whole:
-        band = np.zeros((width + 15 * step, 16))
-        down, right = band.strides
-        as_strided(band, (16, width), (step * down + right, down))[:] = weights
-        stretches = np.ascontiguousarray(_windows(x, whole // 16, len(band), 16 * step))
-        sums[..., :whole] = (stretches.reshape(-1, len(band)) @ band).reshape(*x.shape[:-1], whole)
-    if count > whole:
-        sums[..., whole:] = _windows(x[..., whole * step :], count - whole, width, step) @ weights
-    if not np.isfinite(sums).all():  # beside a window with NaN, zero times NaN
+    sums = np.empty((*x.shape[:-1], count))
+    if not sums.size:
+        return sums
+    few = x.size * width < _FEW or (width <= _SHORT and step == 1)
+    if few and sums.size <= _CHANNELS * count:
+        for own, channel in zip(sums.reshape(-1, count), x.reshape(-1, x.shape[-1]), strict=True):
+            own[:] = np.correlate(channel, weights)[::step]
+        return sums
+    x, band, reach = np.ascontiguousarray(x), _band(weights.tobytes(), step), _TOGETHER * step
+    whole, left = divmod(count, _TOGETHER)
+    stretches = sums[..., : count - left].reshape(*x.shape[:-1], whole, _TOGETHER)
+    at_once = max(1, _AT_ONCE * count // (_TOGETHER * sums.size))
+    for a in range(0, whole, at_once):
+        here = stretches[..., a : a + at_once, :]
+        np.matmul(_windows(x[..., a * reach :], here.shape[-2], reach, reach), band[:reach], out=here)
+        for i in range(reach, len(band), reach):
+            rows = band[i : i + reach]
+            here += _windows(x[..., a * reach + i :], here.shape[-2], len(rows), reach) @ rows
+    if left:
+        rest = x[..., whole * reach :][..., : (left - 1) * step + width]
+        sums[..., count - left :] = rest @ band[: rest.shape[-1], :left]
+    if not math.isfinite(np.add.reduce(sums, axis=None)):  # beside a window with NaN, zero times NaN
         unsure = np.flatnonzero(~np.isfinite(sums).all(axis=tuple(range(sums.ndim - 1))))
         sums[..., unsure] = np.einsum("...k,k->...", _windows(x, count, width, step)[..., unsure, :], weights)
     return sums
+
+
+@lru_cache(maxsize=64)
+def _band(weights: bytes, step: int) -> FloatArray:
+    """(samples, windows) of one stretch: each window's weights, `step` samples farther down."""
+    one = np.frombuffer(weights)
+    band = np.zeros((len(one) + (_TOGETHER - 1) * step, _TOGETHER))
+    for i, column in enumerate(band.T):
+        column[i * step : i * step + len(one)] = one
+    return band
 
 
 def _windows(x: FloatArray, count: int, width: int, step: int) -> FloatArray:
