@@ -416,10 +416,11 @@ def _left_out(pair: _Pair, value_s: float, drift: float, at_s: float, unknowns: 
     starts = np.flatnonzero(np.diff(piece, prepend=-1)).tolist()  # some may lie in gaps
     parts = [(X[a:b], v[a:b]) for a, b in zip(starts, [*starts[1:], len(X)], strict=True)]
     # products of columns, of these with residuals and moves, and of the latter: each piece's, and all but its own
+    own = [(w * np.sqrt(weight)[:, None]).reshape(-1, 1 + unknowns) for _, w in parts]
     products = (
         np.array([u.T @ u for u, _ in parts]),
-        np.array([np.einsum("np,nqk->qpk", u, w) for u, w in parts]),
-        np.array([np.einsum("nqk,nql,q->kl", w, w, weight) for _, w in parts]),
+        np.array([u.T @ w.reshape(len(w), -1) for u, w in parts]).reshape(len(parts), -1, *v.shape[1:]).swapaxes(1, 2),
+        np.array([w.T @ w for w in own]),
     )
     normal, across, inner = (each.sum(axis=0) - each for each in products)
     moves: list[FloatArray] = []

@@ -40,17 +40,20 @@ class Spline:
             return np.empty((0, len(self.values)))
         t, last = self.times, len(self.times) - 2
         if self.even:  # rounding may choose the next interval, where at its end the cubic is the same
-            left = np.clip(((at - t[0]) * ((last + 1) / (t[-1] - t[0]))).astype(np.int64), 0, last)
+            h = np.array([(t[-1] - t[0]) / (last + 1)])
+            place = (at - t[0]) / h
+            left = np.clip(place.astype(np.int64), 0, last)
+            b = place - left
         else:
             left = np.clip(np.searchsorted(t, at, side="right") - 1, 0, last)
-        h = t[left + 1] - t[left]
-        b = (at - t[left]) / h
+            h = t[left + 1] - t[left]
+            b = (at - t[left]) / h
         stride = int(left[1] - left[0]) if len(left) > 1 else 1
         if stride > 0 and (np.diff(left) == stride).all():  # as many intervals on each time: no copies
             first, last = int(left[0]), int(left[-1])
             at_left, at_right = slice(first, last + 1, stride), slice(first + 1, last + 2, stride)
             if self.even and np.ptp(b) < _SAME + _rounding(t) / h[0]:
-                b, h = b.mean(keepdims=True), h.mean(keepdims=True)
+                b = b.mean(keepdims=True)
         else:
             at_left, at_right = left, left + 1
         a = 1.0 - b

@@ -30,7 +30,7 @@ from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
 from palpate.motion.frames import HingeAxis, RollingMotion
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import angular_velocity, window_mean
-from palpate.physics.arrays import ENOUGH, FloatArray, least_squares, spread_rows
+from palpate.physics.arrays import FloatArray, least_squares, spread_rows
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
@@ -54,6 +54,8 @@ from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, 
 from palpate.report.plots import millimetres as mm
 from palpate.report.tables import DEVICES
 
+_LOOKED_AT = 1 << 16
+"""Samples of a channel, spread over all, that tell its noise to half a percent."""
 _LONG = 16
 """Rows from which a table is folded."""
 _MOST_FIGURES, _TRACES = 8, 6
@@ -166,18 +168,19 @@ def describe(
         data = {"name": c.name, "samples": len(c), "rate_hz": finite(c.rate_hz), "from_s": first, "to_s": last}
         data |= {"gaps": c.gaps, "largest_gap_s": finite(c.largest_gap_s), "jitter_s": finite(c.jitter_s)}
         # nobody records hands below 5 Hz, but whole milliseconds read as seconds look like that
-        step = float(np.median(np.diff(c.times_s))) if len(c) > 2 else 0.0
-        in_ms = stated and 1 <= round(step) <= 20 and abs(step - round(step)) < 1e-6
+        step = float(np.median(np.diff(c.times_s))) if stated and len(c) > 2 else 0.0
+        in_ms = 1 <= round(step) <= 20 and abs(step - round(step)) < 1e-6
         clocks.append(data | {"hint": f"times look like milliseconds: {unit_remedy}" if in_ms else None})
     channels: list[dict[str, Any]] = []
     for c in (recording[name] for name in (recording.channels if names is None else names)):
-        seen = np.isfinite(c.samples).reshape(len(c.samples), -1).all(axis=1)
-        known = c.samples if seen.all() else c.samples[seen]
+        known = c.samples
+        if not np.isfinite(known).all():
+            known = known[np.isfinite(known).reshape(len(known), -1).all(axis=1)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
         # white noise has second differences of variance 6 sigma^2; motion hardly has any
         noise = None
         if len(known) > 2:
-            bent = np.diff(spread_rows(known.reshape(len(known), -1), ENOUGH, 64), n=2, axis=1)
+            bent = np.diff(spread_rows(known.reshape(len(known), -1), _LOOKED_AT, 1 << 10), n=2, axis=1)
             noise = float(np.median(np.abs(bent, out=bent), overwrite_input=True) / 0.6745 / 6**0.5)
         data = {"name": c.name, "unit": c.unit, "frame": c.frame, "clock": c.clock.name, "missing": c.missing}
         channels.append(data | {"lowest": low, "highest": high, "noise": noise})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
@@ -28,6 +29,8 @@ NEAR_S = 0.3
 """How far the second goes."""
 ENOUGH_S, STRETCH_S = 120.0, 15.0
 """Stretches of long segments that find the valley, whose ground all of them then tell."""
+LAGS = 8
+"""That are looked at together: as many as stay near the processor."""
 CANDIDATES = 8
 """Of the first search that are looked at with parameters that an object can have."""
 
@@ -164,9 +167,10 @@ class _Search:
     """(pieces,): the first low-passed row of each piece of about a second."""
 
     def low(self, wrench: FloatArray) -> FloatArray:
-        """The low-passed rows of a wrench (components, samples)."""
-        y = np.einsum("rin,in->rn", self.P, wrench + self.added)
-        return np.concatenate([self.lowpass.apply(y[:, a:b]).T for a, b in pairwise(self.edges)]).ravel()
+        """(..., low-passed rows) of a wrench (..., components, samples)."""
+        y = np.einsum("rin,...in->...rn", self.P, wrench + self.added)
+        low = np.concatenate([self.lowpass.apply(y[..., a:b]) for a, b in pairwise(self.edges)], axis=-1)
+        return low.swapaxes(-1, -2).reshape(*low.shape[:-2], -1)
 
     def residuals(self, clock: ClockMap, possible: bool) -> FloatArray:
         """Sum of squares of pieces of about a second; possible: with parameters that an object can have."""
@@ -194,11 +198,12 @@ class _Search:
         shift = every * np.arange(len(lags))[::-1]
         count = int(shift[0] + index[-1]) + 1
         seen = self.wrench(float(times[0] - lags[-1]) + np.arange(count, dtype=float) / self.rate_hz).T
-        depth = np.empty(len(lags))
-        for i, later in enumerate(shift):
-            parts = [seen[:, later + index[a] : later + index[b - 1] + 1] for a, b in pairwise(self.edges)]
-            low = self.low(np.concatenate(parts, axis=1))
-            depth[i] = low @ low - np.sum((self.basis @ low) ** 2)
+        depth, spans = np.empty(len(lags)), [(int(index[a]), int(index[b - 1]) + 1) for a, b in pairwise(self.edges)]
+        each = sliding_window_view(seen, spans[-1][1], axis=1).swapaxes(0, 1)
+        for i in range(0, len(lags), LAGS):
+            some = each[shift[i] :: -every][:LAGS]
+            low = self.low(np.concatenate([some[..., a:b] for a, b in spans], axis=-1))
+            depth[i : i + LAGS] = np.sum(low**2, axis=1) - np.sum((low @ self.basis.T) ** 2, axis=1)
         inner = np.flatnonzero((depth <= np.roll(depth, 1)) & (depth <= np.roll(depth, -1)))
         deepest = [ClockMap(float(x), 0.0, 0.0, 0.0, 0.0, False) for x in lags[inner[np.argsort(depth[inner])]]]
         return min(deepest[:CANDIDATES], key=lambda clock: float(self.residuals(clock, True).sum()))
