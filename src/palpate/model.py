@@ -24,10 +24,13 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, dot
 from palpate.physics.inertia import check_consistent
 from palpate.physics.maps import Factor, Map, build_map
+from palpate.physics.memory import remembered, stepped
 from palpate.physics.motion import Kinematics
 
 MODEL_FORMAT = 1
 _NOTHING = (0.0,) * 6
+_GAP = 1.5
+"""Times the usual one, a step in time between samples that nobody knows the way through."""
 _KEYS = ("palpate_model", "name", "mechanism", "elements", "parameters", "about")
 
 
@@ -65,7 +68,12 @@ class Model:
             if e.uses_load and e.acts_on not in (known := self._loaded_coordinates()):
                 mechanism = f"the mechanism {self.mechanism.type!r} does not say what presses on {e.acts_on!r}"
                 raise PalpateError(f"{where}: {mechanism}; it says so of {', '.join(known) or 'none'}")
+            if e.memory and not self._has_position(e.acts_on):
+                raise PalpateError(f"{where}: it remembers positions, and {e.acts_on!r} has only a speed")
         object.__setattr__(self, "elements", tuple(e.on(coordinates) for e in self.elements))
+        remembered = [name for e in self.elements for name in e.memory]
+        if len(set(remembered)) != len(remembered):
+            raise PalpateError(f"model {self.name!r}: two elements remember what has the same name: {remembered}")
         owners = [(e.name, p) for e in self.elements for p in e.parameters]
         names = [p.name for _, p in owners]
         named = {p.name if names.count(p.name) == 1 else f"{owner}.{p.name}": p for owner, p in owners}
@@ -146,8 +154,42 @@ class Model:
         return replace(k, loads=self.mechanism.loads(k, wrench, fn)) if self.uses_load else k
 
     def untouched(self, k: Kinematics, fn: Functions) -> Kinematics:
-        """The kinematics with all that an element may ask: where nobody said which wrench acts, none does."""
-        return k if k.loads else self.loaded(k, _NOTHING, fn)
+        """The kinematics with all that an element may ask: where nobody said which wrench acts, none does; where nobody
+        said how it came there, what is remembered is zero, as far as that is possible.
+        """
+        k = k if k.loads else self.loaded(k, _NOTHING, fn)
+        if not self.memory or k.memory:
+            return k
+        memory = {
+            e.name: tuple(stepped(0.0, step, fn) for step in e.remember(at, at, fn))
+            for e, at in ((e, k.coordinates[e.acts_on].position) for e in self.elements if e.memory)
+        }
+        return replace(k, memory=memory)
+
+    @property
+    def memory(self) -> dict[str, str]:
+        """What its elements remember of the way, in order, with units."""
+        return {name: unit for e in self.elements for name, unit in e.memory.items()}
+
+    def remembering(self, k: Kinematics, times_s: FloatArray) -> Kinematics:
+        """A recording's kinematics with what elements remember at each sample; NaN where the way does not tell it."""
+        if not self.memory:
+            return k
+        memory: dict[str, tuple[FloatArray, ...]] = {}
+        gaps = np.diff(times_s, prepend=times_s[:1]) > _GAP * np.median(np.diff(times_s))
+        for e in (e for e in self.elements if e.memory):
+            now = np.where(gaps, np.nan, k.coordinates[e.acts_on].position)
+            before = np.concatenate([now[:1], now[:-1]])
+            memory[e.name] = tuple(
+                remembered([np.broadcast_to(x, len(now)) for x in step]) for step in e.remember(before, now, ARRAYS)
+            )
+        return replace(k, memory=memory)
+
+    def _has_position(self, coordinate: str) -> bool:
+        count, still = len(self.mechanism.state), [0.0] * len(self.mechanism.accelerations)
+        states = ([x * (i + 1) for i in range(count)] for x in (0.0, 0.01))
+        here, there = (self.mechanism.expand(state, still, FLOATS).coordinates[coordinate] for state in states)
+        return bool(here.position != there.position)
 
     def _loaded_coordinates(self) -> tuple[str, ...]:
         state, acc = [0.0] * len(self.mechanism.state), [0.0] * len(self.mechanism.accelerations)

@@ -27,6 +27,7 @@ from palpate.elements.friction import Stribeck as Stribeck
 from palpate.elements.friction import Viscous as Viscous
 from palpate.elements.friction import ZoneDamper as ZoneDamper
 from palpate.elements.load import LoadedFriction as LoadedFriction
+from palpate.elements.presliding import Presliding as Presliding
 from palpate.elements.spring import Hysteresis as Hysteresis
 from palpate.elements.spring import PolynomialSpring as PolynomialSpring
 from palpate.elements.spring import SmoothTable as SmoothTable
@@ -39,7 +40,7 @@ ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
         for e in (
             *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, SmoothTable),
             *(GasStrut, Magnet, Detent, EndStop),
-            *(Viscous, Coulomb, Stribeck, LoadedFriction, Drag, Hysteresis, ZoneDamper),
+            *(Viscous, Coulomb, Stribeck, LoadedFriction, Drag, Hysteresis, Presliding, ZoneDamper),
             *(WheelSpin, Foot, FootFriction),
         )
     }

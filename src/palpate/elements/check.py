@@ -12,6 +12,7 @@ from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficient
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
+from palpate.physics.memory import remembered
 from palpate.physics.motion import Coordinate, Kinematics, Load
 from palpate.physics.symbols import SYMBOLS, Symbol
 from palpate.physics.units import parse_unit
@@ -31,7 +32,7 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     unit = coordinate_unit or element.natural_unit
     element = element.on(dict.fromkeys((element.acts_on, *element.looks_at), unit))
     rng = np.random.default_rng(seed)
-    columns = rng.normal(size=(20, _SAMPLES))
+    columns = rng.normal(size=(20 + len(element.memory), _SAMPLES))
     k = _kinematics(element, list(columns))
     z = {shape.name: shape.value for shape in element.shapes}
     _check_declarations(element)
@@ -52,6 +53,9 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     if element.dry:
         _check_level(element, k, z, columns[10], Y)
     checked = ("declarations", "columns", "linearity", "floats", "units", "symbols")
+    if element.memory:
+        _check_memory(element, z, rng)
+        checked = (*checked, "memory")
     if not element.dissipates:
         return checked
     if element.acts_on in (WRENCH, SENSOR) or any(p.map != "positive" for p in element.parameters):
@@ -116,6 +120,7 @@ def _check_units(
     # a force along a coordinate has the unit of work per coordinate
     along = tuple(m - c for m, c in zip(_MOMENT, q, strict=True))
     scales += [factor(_FORCE)] * 2 + [factor((0, 1, -2))] * 2 + [factor(along)]
+    scales += [factor(parse_unit(text).dimension) for text in element.memory.values()]
     scaled = columns * np.array(scales)[:, None]
     z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
     options = {name: factor(parse_unit(element.unit(text)).dimension) for name, text in element.options.items()}
@@ -148,12 +153,54 @@ def _check_level(element: Element, k: Kinematics, z: dict[str, float], speed: Fl
         _fail(element, "its columns are not its level times the sign of the speed, with a level >= 0 per parameter")
 
 
+def _check_memory(element: Element, z: dict[str, float], rng: np.random.Generator) -> None:
+    """Its steps on floats, arrays and symbols; and that a way that is gone round and round gives no energy."""
+    if element.acts_on in (WRENCH, SENSOR):
+        _fail(element, "it remembers, so it must act on a coordinate")
+    way = np.cumsum(rng.normal(size=_SAMPLES // 2)) * rng.choice([0.01, 0.1], _SAMPLES // 2)
+    q = np.concatenate([way, way[::-1]] * 3)
+    before = np.concatenate([q[:1], q[:-1]])
+    try:
+        steps = [[np.broadcast_to(x, q.shape) for x in step] for step in element.remember(before, q, ARRAYS)]
+        again = [
+            [tuple(Symbol(x).value for x in step) for step in element.remember(kind(a), kind(b), fn)]
+            for kind, fn in ((float, FLOATS), (Symbol, SYMBOLS))
+            for a, b in zip(before[:9], q[:9], strict=True)
+        ]
+    except Exception as error:
+        _fail(element, f"remember() cannot be evaluated ({type(error).__name__}: {error})", error)
+    if len(steps) != len(element.memory) or any(len(step) != 3 for step in steps):
+        _fail(
+            element, f"remember() must give {len(element.memory)} times what is added, the lowest and the highest value"
+        )
+    if any((step[1] > step[2]).any() for step in steps):
+        _fail(element, "remember() gives a lowest value above the highest")
+    for i, there in enumerate(again):
+        if not np.allclose(there, [[x[i % 9] for x in step] for step in steps], rtol=1e-12, atol=1e-12):
+            _fail(element, "remember() differs between arrays, floats and symbols; use only + - * / and fn")
+    memory = tuple(remembered([np.nan_to_num(x) for x in step]) for step in steps)
+    last = slice(-_SAMPLES, None)
+    if any(np.isnan(x[last]).any() for x in memory):
+        _fail(element, "it never forgets where it came from, so no recording shows what it remembers")
+    still, none = Coordinate(q[last], np.zeros(_SAMPLES), np.zeros(_SAMPLES)), (0.0, 0.0, 0.0)
+    k = Kinematics(none, none, none, {element.acts_on: still}, memory={element.name: tuple(x[last] for x in memory)})
+    (row,) = element.columns(element.features(k, z, ARRAYS))
+    round_ = np.append(q[last], q[-_SAMPLES])
+    for p, column in zip(element.parameters, row, strict=True):
+        force = np.broadcast_to(column, _SAMPLES)
+        work = float(np.sum((force + np.roll(force, -1)) / 2 * np.diff(round_)))
+        if p.map == "positive" and work < -0.02 * float(np.sum(np.abs(force * np.diff(round_)))):
+            _fail(element, f"gone round a closed way, {p.name} puts energy in")
+
+
 def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
     coordinates = {name: Coordinate(v[12], v[13], v[14]) for name in element.looks_at}
     if element.acts_on not in (WRENCH, SENSOR):
         coordinates[element.acts_on] = Coordinate(v[9], v[10], v[11])
     loads = {element.acts_on: Load((v[15], v[16]), (v[17], v[18]), v[19])} if element.uses_load else {}
-    return Kinematics((v[0], v[1], v[2]), (v[3], v[4], v[5]), (v[6], v[7], v[8]), coordinates, loads)
+    return Kinematics(
+        (v[0], v[1], v[2]), (v[3], v[4], v[5]), (v[6], v[7], v[8]), coordinates, loads, {element.name: tuple(v[20:])}
+    )
 
 
 def _evaluate(element: Element, f: Sequence[Scalar], shape: tuple[int, ...] = ()) -> FloatArray:

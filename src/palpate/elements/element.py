@@ -17,6 +17,7 @@ from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.maps import MapKind
+from palpate.physics.memory import Step
 from palpate.physics.motion import Kinematics
 from palpate.physics.units import along
 
@@ -130,6 +131,8 @@ class Element:
     """Which motion tells more about it."""
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Options that the data may decide, with the values to try: variants of a model."""
+    guessed: ClassVar[str] = ""
+    """An option of several increasing numbers that nobody measures and no search finds; they count as known to 30 %."""
     optional: ClassVar[str] = ""
     """The word for it in variants, if a model may be better with or without it."""
 
@@ -193,6 +196,26 @@ class Element:
     def scopes(self) -> tuple[Scope, ...]:
         """Where each parameter acts, one per parameter; none: all act everywhere."""
         return ()
+
+    @property
+    def memory(self) -> Mapping[str, str]:
+        """What it remembers of the way, with units; empty: its force follows from where the object is and how fast."""
+        return {}
+
+    def remember(self, before: Scalar, now: Scalar, fn: Functions) -> Sequence[Step]:
+        """Of an element with memory, a step of each number on the way from one position of its coordinate to the next.
+
+        What is added to it, and the limits to which it is then cut.
+        """
+        raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not say how it remembers")
+
+    @property
+    def others(self) -> tuple[Self, ...]:
+        """The same element with each of its `guessed` numbers a tenth larger."""
+        numbers: tuple[float, ...] = getattr(self, self.guessed) if self.guessed else ()
+        each = (tuple(1.1 * x if i == j else x for j, x in enumerate(numbers)) for i in range(len(numbers)))
+        units = {name: self.unit("rad", name) for name in (self.acts_on, *self.looks_at)}
+        return tuple(replace(self, **{self.guessed: other}).on(units) for other in each)
 
     @property
     def stops(self) -> Stop | None:

@@ -96,7 +96,8 @@ def c_source(
     n = len(mechanism.accelerations)
     macros = [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]
     parameters = tuple(map(Variable, c_names(model.parameters, macros), units, model.p.tolist()))
-    state = tuple(map(Variable, c_names(mechanism.state), mechanism.units, rest(model)))
+    units_of_state = (*mechanism.units[:-n], *model.memory.values())
+    state = tuple(map(Variable, c_names((*mechanism.state, *model.memory)), units_of_state, rest(model)))
     accelerations = tuple(map(Variable, mechanism.accelerations, mechanism.units[-n:]))
     shapes = ", ".join(f"{key} = {value:.6g}" for key, value in model.shapes.items())
     constant = [f"angles, widths and lengths of the elements are constants of the code ({shapes})."] if shapes else []

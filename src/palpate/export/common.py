@@ -78,6 +78,11 @@ def object_to_export(model: Model, *, by_motion: bool = False) -> tuple[Model, l
         for e in bare.elements
         if by_motion and e.uses_load
     ]
+    left_out += [
+        f"{e.name} ({e.type}): it remembers the way to where the object is, which this format does not: left out"
+        for e in bare.elements
+        if by_motion and e.memory
+    ]
     moving = replace(bare, mechanism=bare.mechanism.forward())
     old, new = (m.to_dict()["mechanism"] for m in (bare, moving))
     left_out += [

@@ -397,7 +397,7 @@ def _add_laws(
 def _can_say(part: Part, sums: Mapping[str, object], chain: Mapping[str, object]) -> bool:
     """Whether an element acts along a known coordinate and looks at no other."""
     e = part.element
-    if e.acts_on not in sums or {*e.looks_at} - {e.acts_on} or e.stops is not None or e.uses_load:
+    if e.acts_on not in sums or {*e.looks_at} - {e.acts_on} or e.stops is not None or e.uses_load or e.memory:
         return False
     curves = _curves((part,), e.acts_on)
     only_resists = not np.any(curves.inertia()) and not np.any(curves.at_rest(np.zeros(1)))

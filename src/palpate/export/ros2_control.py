@@ -118,19 +118,20 @@ def _positions(model: Model, state: Sequence[float] | FloatArray | None) -> Floa
         raise PalpateError(f"state must be {len(names)} numbers ({', '.join(names)}), not {positions.tolist()}")
     stepper = Stepper(model, 1e-3)
     stepper.reset([*positions, *np.zeros(n)])
-    depth = -feet_height(model, stepper.state.tolist())
+    depth = -feet_height(model, stepper.state[: len(model.mechanism.state)].tolist())
     if depth > _SUNK_M:
         raise PalpateError(
             f"state: its feet are {1e3 * depth:.1f} mm in the ground: give a pitch at which they are above it"
         )
-    return stepper.state[:-n]
+    return stepper.state[: len(names)]
 
 
 def default_positions(model: Model) -> FloatArray:
     """The middle of the main coordinate's range; else zero, upright, pitched until the feet stay clear of the ground
     through the standard motion.
     """
-    state, names, n = list(rest(model)), model.mechanism.state, len(model.mechanism.accelerations)
+    names, n = model.mechanism.state, len(model.mechanism.accelerations)
+    state = list(rest(model)[: len(names)])
     if model.mechanism.main is not None:
         state[0] = 0.5 * sum(moving_range(model, (0.0, 0.0)))
     if not has_feet(model):

@@ -226,17 +226,10 @@ def build_balance(
     if sigma.shape != (len(model.mechanism.rows),) or not (sigma > 0).all():
         raise ValueError(f"sigma must hold {len(model.mechanism.rows)} positive numbers")
     wrench = np.asfortranarray(wrench, dtype=float)
-    return Balance(
-        model=model,
-        times_s=motion.times_s,
-        kinematics=model.loaded(model.mechanism.observe(motion), list(wrench.T), ARRAYS),
-        wrench=wrench,
-        weights=sigma.min() / sigma,
-        lowpass=lowpass,
-        lift=_lift(model),
-        used=used,
-        fade=fade,
-    )
+    k = model.remembering(model.loaded(model.mechanism.observe(motion), list(wrench.T), ARRAYS), motion.times_s)
+    if known := [np.isfinite(x) for numbers in k.memory.values() for x in numbers]:
+        used = np.all(known if used is None else [used, *known], axis=0)
+    return Balance(model, motion.times_s, k, wrench, sigma.min() / sigma, lowpass, _lift(model), used, fade)
 
 
 def _lift(model: Model) -> FloatArray:

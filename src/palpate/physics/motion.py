@@ -338,6 +338,8 @@ class Kinematics:
     coordinates: Mapping[str, Coordinate] = field(default_factory=lambda: MappingProxyType({}))
     loads: Mapping[str, Load] = field(default_factory=lambda: MappingProxyType({}))
     """By coordinate, where an element asks for it (`Element.uses_load`): of the wrench that acts at that instant."""
+    memory: Mapping[str, tuple[Scalar, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """By the name of an element, what it remembers of the way here (`Element.memory`)."""
 
     def at(self, index: slice[int, int] | NDArray[np.int64]) -> Kinematics:
         """The same at some of the samples; what is one number for all of them stays."""
@@ -353,7 +355,8 @@ class Kinematics:
         }
         a, w, b = (take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot))
         loads = {name: Load(take(x.across), take(x.felt), take(x.along)) for name, x in self.loads.items()}
-        return Kinematics(a, w, b, coordinates, loads)
+        memory = {name: take(numbers) for name, numbers in self.memory.items()}
+        return Kinematics(a, w, b, coordinates, loads, memory)
 
     @classmethod
     def from_arrays(cls, specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> Kinematics:

@@ -99,6 +99,7 @@ def motion_of(model: Model) -> Callable[[Sequence[float], Sequence[float]], Movi
     up = np.array([0.0, 0.0, mechanism.gravity])
 
     def moving(state: Sequence[float], acc: Sequence[float]) -> Moving:
+        state = state[: len(mechanism.state)]  # without what elements remember
         rows, p = mechanism.place(state, FLOATS)
         k, R = mechanism.expand(state, acc, FLOATS), turn @ np.array(rows, dtype=float)
         v, felt = np.array(mechanism.velocity(state, FLOATS)), np.array(k.specific_acceleration)

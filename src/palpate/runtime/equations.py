@@ -12,7 +12,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,6 +23,7 @@ from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.functions import FLOATS, Functions, Scalar
+from palpate.physics.memory import stepped
 from palpate.physics.motion import Coordinate, Kinematics
 
 _PYTHON = {
@@ -290,6 +291,10 @@ class Equations:
         self.state = [trace.variable(f"s[{i}]") for i in range(len(mechanism.state))]
         self.positions, self.speeds = self.state[:-n], self.state[-n:]
         acc = [trace.variable(f"a[{i}]") for i in range(n)]
+        count = len(self.state)
+        numbers = [trace.variable(f"s[{count + i}]") for i in range(len(model.memory))]
+        self.memory = tuple(numbers)
+        self._memory = {e.name: tuple(numbers.pop(0) for _ in e.memory) for e in model.elements if e.memory}
         self._wrench = wrench = [trace.variable(f"w[{i}]") for i in range(6)]
         self.k, self._still = self._expanded(self.speeds), self._expanded(self._zeros)
         moved = _numbers(mechanism.expand(self.state, acc, trace.fn), trace)
@@ -337,7 +342,7 @@ class Equations:
     def dry(self) -> list[tuple[list[Term], list[Term], Term]]:
         """Of each dry element how its force enters the rows, how the speeds enter its own, and its level (N, N m)."""
         parts: list[tuple[list[Term], list[Term], Term]] = []
-        k = self._model.loaded(self.k, self._wrench, self.trace.fn)
+        k = replace(self._model.loaded(self.k, self._wrench, self.trace.fn), memory=self._memory)
         for e, p in zip(self._model.elements, self._p, strict=True):
             if not e.dry:
                 continue
@@ -348,6 +353,20 @@ class Equations:
             slopes = [self.trace.derivative(along.speed, v) for v in self.speeds]
             parts.append(([self.trace.term(r) for r in along.ratio], slopes, self.trace.term(level)))
         return parts
+
+    def remembered(self, positions: Sequence[Any]) -> list[Term]:
+        """What elements remember after the way to these positions."""
+        fn, there = self.trace.fn, self._mechanism.expand([*positions, *self._zeros], self._zeros, self.trace.fn)
+        return [
+            self.trace.term(stepped(number, step, fn))
+            for e in self._model.elements
+            if e.memory
+            for number, step in zip(
+                self._memory[e.name],
+                e.remember(self.k.coordinates[e.acts_on].position, there.coordinates[e.acts_on].position, fn),
+                strict=True,
+            )
+        ]
 
     def forward(self) -> list[Term]:
         """The accelerations; what slips does so at its level, at rest it is free."""
@@ -476,7 +495,7 @@ class Equations:
         """Of these elements, over what they look at: their wrench, and their force along each coordinate."""
         names, trace, x = list(self.k.coordinates), self.trace, self._seen
         places = {name: Coordinate(x[9 + 3 * i], x[10 + 3 * i], x[11 + 3 * i]) for i, name in enumerate(names)}
-        k = Kinematics((x[0], x[1], x[2]), (x[3], x[4], x[5]), (x[6], x[7], x[8]), places)
+        k = Kinematics((x[0], x[1], x[2]), (x[3], x[4], x[5]), (x[6], x[7], x[8]), places, memory=self._memory)
         names_of = [e.name for e in elements]
         total: list[Scalar] = [0.0] * (6 + len(names))
         for e, p in zip(self._model.elements, self._p, strict=True):

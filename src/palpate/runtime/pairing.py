@@ -133,7 +133,7 @@ class SensorStepper:
 
     def reset(self, state: Sequence[float] | FloatArray) -> None:
         """Go on from a saved `state`, or from a state of the mechanism alone: then without acceleration."""
-        given, count = np.array([float(x) for x in state]), len(self._mechanism.state)
+        given, count = np.array([float(x) for x in state]), len(self._stepper.state)
         whole = len(given) == count + len(self._filtered) and bool(np.isfinite(given).all())
         self._stepper.reset(given[:count] if whole else given)
         self._filtered = given[count:] if whole else np.zeros_like(self._filtered)
@@ -154,7 +154,8 @@ class SensorStepper:
         beyond = bool((within != read).any())
         wrench: FloatArray = np.einsum("sij,sj->i", self._W, within - self._bias)
         if self._phi is not None:
-            k = self._mechanism.expand(self._stepper.state.tolist(), self._filtered.tolist(), FLOATS)
+            state = self._stepper.state[: len(self._mechanism.state)].tolist()
+            k = self._mechanism.expand(state, self._filtered.tolist(), FLOATS)
             wrench = wrench + np.array(body_columns(body_features(k)), dtype=float) @ self._phi
         status = self._stepper.step(wrench.tolist(), out)
         if len(out) == self.size:

@@ -17,7 +17,7 @@ from palpate.elements import EndStop
 from palpate.errors import DataProblem, PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs
-from palpate.physics.functions import FLOATS
+from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.units import shown
 from palpate.runtime.native import compiled
 from palpate.runtime.side_by_side import pays, run_side_by_side
@@ -155,19 +155,21 @@ def replay(
     steps = max(1, math.ceil(period / dt - 1e-6))
     stepper = Stepper(model, period / steps)
     known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(states).all(axis=1)
+    whole = np.hstack([states, _remembered(model, times_s, states)])  # a window may only begin where that is known
     judged = [i for i, its in enumerate(units) if its == unit]
     pieces = _cut(times_s, known, period, max(1, round(window_s / period)))
     pieces = [p for p in pieces if np.ptp(states[p][:, judged], axis=0).max() >= least_travel]
     most = max(1, int(min(len(pieces), most_s / window_s)))
     pieces = [pieces[len(pieces) * i // most] for i in range(most)] if most < len(pieces) else pieces
-    begun = [_begun(model, stepper, states[p][0], wrench[p][0], period / steps) for p in pieces]
+    pieces = [p for p in pieces if np.isfinite(whole[p.start]).all()]
+    begun = [_begun(model, stepper, whole[p][0], wrench[p][0], period / steps) for p in pieces]
     ways = [(p, start) for p, start in zip(pieces, begun, strict=True) if start is not None]
     paths, played, failed = _stepped(stepper, [(start, wrench[p]) for p, start in ways], steps)
     windows: list[Window] = []
     for (piece, _), path in zip(ways, paths, strict=True):
         if not np.isfinite(path).all():
             continue
-        path[0] = states[piece][0]
+        path[0] = whole[piece][0]
         columns = zip(names, units, states[piece].T, path.T, strict=False)
         tracks = tuple(
             Track(name, its, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
@@ -175,6 +177,15 @@ def replay(
         )
         windows.append(Window(float(times_s[piece][0]), times_s[piece], tracks, unit))
     return Replay(tuple(windows), unit, window_s, least_travel, played, failed)
+
+
+def _remembered(model: Model, times_s: FloatArray, states: FloatArray) -> FloatArray:
+    """(samples, numbers): what elements remember on this way; NaN where it does not tell."""
+    if not model.memory:
+        return np.empty((len(states), 0))
+    still = [np.zeros(len(states)) for _ in model.mechanism.accelerations]
+    memory = model.remembering(model.mechanism.expand(list(states.T), still, ARRAYS), times_s).memory
+    return np.stack([x for numbers in memory.values() for x in numbers], axis=1)
 
 
 def led_astray(model: Model, states: FloatArray, forces: FloatArray, held: BoolArray, period: float) -> FloatArray:
@@ -257,9 +268,10 @@ def half_step_back(stepper: Stepper, state: FloatArray, wrench: FloatArray, dt: 
     out = np.empty(stepper.size)
     stepper.reset(state)
     stepper.step(wrench, out)
-    accelerations = out[len(state) :]
-    start = state.copy()
-    start[-len(accelerations) :] -= 0.5 * dt * accelerations
+    accelerations, start = out[len(state) :], state.copy()
+    count = len(stepper.terms.model.mechanism.state)
+    speeds = slice(count - len(accelerations), count)
+    start[speeds] -= 0.5 * dt * accelerations
     stepper.reset(start)
 
 
@@ -351,7 +363,10 @@ def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | No
         first = int(np.argmax(status == StepStatus.NOT_FINITE))
         raise PalpateError(f"the simulation breaks down at {first * dt:.4g} s: its numbers are no longer finite")
     times_s = np.arange(1, len(wrench) + 1, dtype=float) * dt
-    return Run(times_s, wrench, motion, stepper.names, model.mechanism.units, status)
+    units, n = model.mechanism.units, len(model.mechanism.accelerations)
+    return Run(
+        times_s, wrench, motion, stepper.names, (*units[:-n], *model.of_object().memory.values(), *units[-n:]), status
+    )
 
 
 def steady_wrench(

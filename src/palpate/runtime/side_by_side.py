@@ -95,7 +95,7 @@ def _many_freedoms(terms: one.StepTerms) -> _Advance:
         return there, u
 
     def advance(state: FloatArray, w: FloatArray) -> FloatArray:
-        q, v, copies = state[:positions], state[-n:], state.shape[1]
+        q, v, copies = state[:positions], state[positions : positions + n], state.shape[1]
         there, u, said, open_ = move(state, v), v, np.empty((0, copies)), np.ones(copies, dtype=bool)
         touched = of("pressed", tuple(there), copies=copies) > 0.0
         for _ in range(one.TOUCHES):
@@ -113,7 +113,8 @@ def _many_freedoms(terms: one.StepTerms) -> _Advance:
             rests = ((np.abs(u) < one.REST) & (np.abs(u - v) < one.REST * dt)).all(axis=0)
         for i, low, high in within:
             rests |= ~((low <= there[i]) & (there[i] <= high))
-        result = np.concatenate([np.where(rests, q, there), np.where(rests, 0.0, u)])
+        there, u = np.where(rests, q, there), np.where(rests, 0.0, u)
+        result = np.concatenate([there, u, of("remember", tuple(state), tuple(there), copies=copies)])
         result[:, lost] = np.nan
         return result
 

@@ -67,16 +67,19 @@ TOUCHES = 4
 def one_freedom_kernels(e: Equations) -> tuple[Kernels, bool, bool]:
     """What a step of one freedom evaluates; whether dry friction changes with the speed; whether there are stops.
 
-    `s[2]` is the angle at which the stops are pressed.
+    The last of `s` is the angle at which the stops are pressed; before it stands what elements remember.
     """
     trace, fn, (angle,), (speed,) = e.trace, e.trace.fn, e.positions, e.speeds
-    lead = trace.variable("s[2]")
+    lead = trace.variable(f"s[{2 + len(e.memory)}]")
     (stop,) = e.stops([lead])
     spring = e.at_rest[0] - e.stops([angle])[0]
     loss = e.bias[0] - e.at_rest[0]
     threshold = trace.term(sum(fn.abs(ratio[0]) * level for ratio, _, level in e.dry()))
+    memory = e.remembered([lead])
+    (bent,) = trace.replaced([spring], e.memory, memory)  # how what remembers pushes back on the way
+    stiffness = trace.derivative(spring, angle) + (trace.derivative(bent, lead) if memory else 0.0)
     smooth = (
-        *(e.applied[0] - spring - stop, loss, e.inertia[0][0], trace.derivative(spring, angle)),
+        *(e.applied[0] - spring - stop, loss, e.inertia[0][0], stiffness),
         *(trace.derivative(stop, lead), stop),
     )
     kernels: Kernels = {
@@ -84,6 +87,7 @@ def one_freedom_kernels(e: Equations) -> tuple[Kernels, bool, bool]:
         "creep": ("s", (trace.derivative(loss, speed),)),
         "dry": ("s, w", (threshold,)),
         "press": ("s", (stop,)),
+        "remember": ("s", memory),
     }
     return kernels, trace.varies(threshold, speed), trace.varies(stop, lead)
 
@@ -123,23 +127,25 @@ def one_freedom(terms: StepTerms) -> Advance:
     springs' and gravity's potential. Everything else only takes.
     """
     model, dt, e, kernels, fades, has_stops = terms
-    _, creep, dry, press = (e.trace.function(*kernel) for kernel in kernels.values())
+    _, creep, dry, press, remember = (e.trace.function(*kernel) for kernel in kernels.values())
     (arguments, forces), (_, (level,)) = kernels["smooth"], kernels["dry"]
     smooth = e.trace.function(arguments, (*forces, level))
     low, high = model.mechanism.reach
     ok, sticking, at_limit = StepStatus.OK, StepStatus.STICKING, StepStatus.AT_LIMIT
 
-    def part(q: float, v: float, wrench: Sequence[float], dt: float) -> tuple[float, float, bool, StepStatus]:
-        """Angle and speed after a time dt, whether a stop was touched, and the status."""
+    def part(
+        q: float, v: float, memory: State, wrench: Sequence[float], dt: float
+    ) -> tuple[float, float, State, bool, StepStatus]:
+        """Angle, speed and what is remembered after a time dt, whether a stop was touched, and the status."""
         there, new, touched, status = q + dt * v, v, False, ok
         slow = -SLOW < v < SLOW
         for _ in range(TOUCHES):
             # the new speed if the stops are as pressed as at the angle `ahead`
             ahead = low if there < low else high if there > high else there
-            s = (q, v, ahead)
+            s = (q, v, *memory, ahead)
             force, loss, inertia, stiffness, stop, pressed, held = smooth(s, wrench)
             if not inertia > 0.0:
-                return q, 0.0, touched, StepStatus.NOT_FINITE
+                return q, 0.0, memory, touched, StepStatus.NOT_FINITE
             stiff = dt * dt * stiffness - RESOLVED * inertia
             momentum = inertia * v + dt * force  # what is left without damping and dry friction
             if stop > 0.0:
@@ -151,7 +157,7 @@ def one_freedom(terms: StepTerms) -> Advance:
             status = at_limit if pressed else ok
             slips = held
             if fades:
-                (held,) = dry((q, 0.0), wrench)
+                (held,) = dry((q, 0.0, *memory), wrench)
             if abs(momentum) <= dt * held:
                 new, status = 0.0, status or sticking
             else:
@@ -164,7 +170,7 @@ def one_freedom(terms: StepTerms) -> Advance:
             there = q + dt * new
             if not has_stops:
                 break
-            (at_end,) = press((q, v, there))
+            (at_end,) = press((q, v, *memory, there))
             if not pressed and not at_end:
                 break
             touched = True
@@ -173,19 +179,20 @@ def one_freedom(terms: StepTerms) -> Advance:
         if not low <= there <= high:  # a linkage that is stretched stops the door, and gives nothing back
             there = low if there < low else high
             new, status = (there - q) / dt, at_limit
-        return there, new, touched, status
+        return there, new, remember((q, v, *memory, there)) if memory else memory, touched, status
 
     def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
-        q, v = state
-        there, new, touched, status = part(q, v, wrench, dt)
+        q, v, *before = state
+        memory: State = tuple(before)
+        there, new, after, touched, status = part(q, v, memory, wrench, dt)
         # at rest on a stop nothing is left to resolve
         if touched and (v or new) and status is not StepStatus.NOT_FINITE:
-            there, new, pressed = q, v, False
+            there, new, after, pressed = q, v, memory, False
             for _ in range(PARTS):
-                there, new, touched, status = part(there, new, wrench, dt / PARTS)
+                there, new, after, touched, status = part(there, new, after, wrench, dt / PARTS)
                 pressed = pressed or touched
             status = StepStatus.AT_LIMIT if pressed else status
-        return (there, new, (new - v) / dt), status
+        return (there, new, *after, (new - v) / dt), status
 
     return advance
 
@@ -246,6 +253,7 @@ def many_freedoms_kernels(model: Model, e: Equations, dt: float) -> tuple[Kernel
         "pressed": ("l", e.pressed(lead)),
         "move": ("s, u", trace.replaced(e.moved(dt), e.speeds, new)),
         "account": ("s, l, u, e", (kinetic, taken)),
+        "remember": ("s, l", e.remembered(lead)),
     }
     return kernels, fades
 
@@ -258,8 +266,8 @@ def many_freedoms(terms: StepTerms) -> Advance:
     impulse of a dry element, within +-dt level_j; inside of that its speed c_j . u is zero.
     """
     model, dt, e, kernels, fades, has_stops = terms
-    system, pressed, move, account = (e.trace.function(*kernel) for kernel in kernels.values())
-    n, m = e.n, len(e.dry())
+    system, pressed, move, account, remember = (e.trace.function(*kernel) for kernel in kernels.values())
+    n, m, first = e.n, len(e.dry()), len(e.positions)
     still, within = (0.0,) * n, limits(model.mechanism)
     ends = list(accumulate([*[n] * m, *[n] * m, *[m] * m, m, m, m], initial=2 * n + 2))
     places = [slice(a, b) for a, b in pairwise(ends)]
@@ -299,7 +307,7 @@ def many_freedoms(terms: StepTerms) -> Advance:
             if last:
                 left = had - taken
                 if not left > 0.0:  # not even at rest would it be here
-                    return state[:-n], still
+                    return state[:first], still
                 part = math.sqrt(left / new)
                 return there, tuple([part * x for x in u])
             root = math.sqrt(taken * taken + 4.0 * new * had)
@@ -309,7 +317,7 @@ def many_freedoms(terms: StepTerms) -> Advance:
         return there, u
 
     def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
-        q, v = state[:-n], state[-n:]
+        q, v = state[:first], state[first : first + n]
         there, u, said = q, v, ()
         touched = before = ()
         if has_stops:
@@ -339,7 +347,8 @@ def many_freedoms(terms: StepTerms) -> Advance:
                 there, u, status = q, still, StepStatus.AT_LIMIT
         if m and not status and not any(u):
             status = StepStatus.STICKING
-        return (*there, *u, *[(x - y) / dt for x, y in zip(u, v, strict=True)]), status
+        memory = remember(state, there)
+        return (*there, *u, *memory, *[(x - y) / dt for x, y in zip(u, v, strict=True)]), status
 
     return advance
 
@@ -465,31 +474,33 @@ def kept(dt: float) -> float:
     return math.exp(-dt / BRAKE_S)
 
 
-def brake(advance: Advance, n: int, dt: float, *, turns: bool) -> Callable[[State], State]:
+def brake(advance: Advance, positions: int, n: int, dt: float, *, turns: bool) -> Callable[[State], State]:
     """Bind the step without a wrench, of n speeds; `turns`: positions 3 to 6 are a quaternion."""
-    keep = kept(dt)
+    keep, speeds = kept(dt), slice(positions, positions + n)
 
     def braked(now: State) -> State:
-        q, v = now[:-n], now[-n:]
+        q, v, memory = now[:positions], now[speeds], now[positions + n :]
         slow = tuple(keep * x for x in v)
         there, u = q, [0.0] * n
         try:
-            moved, status = advance((*q, *slow), _NOTHING)
-            new = moved[len(q) : -n]
+            moved, status = advance((*q, *slow, *memory), _NOTHING)
+            new = moved[speeds]
             if status is not StepStatus.NOT_FINITE and math.isfinite(sum(moved)) and dot_floats(new, slow) > 0.0:
-                there, u = moved[: len(q)], list(new)
+                there, u, memory = moved[:positions], list(new), moved[positions + n : -n]
                 had, has = dot_floats(slow, slow), dot_floats(new, new)
                 if has > had:
                     part = math.sqrt(had / has)
                     u = [part * x for x in new]
                     there = tuple(a + part * (b - a) for a, b in zip(q, there, strict=True))
+                    bent = zip(now[positions + n :], memory, strict=True)
+                    memory = tuple(a + part * (b - a) for a, b in bent)
                     if turns:
                         size = math.sqrt(dot_floats(there[3:7], there[3:7]))
                         there = (*there[:3], *(x / size for x in there[3:7]))
         except (ArithmeticError, ValueError):
-            there, u = q, [0.0] * n
+            there, u, memory = q, [0.0] * n, now[positions + n :]
         lost = [(b - a) / dt for a, b in zip(v, u, strict=True)]
-        return (*there, *u, *(lost if math.isfinite(sum(lost)) else [0.0] * n))
+        return (*there, *u, *memory, *(lost if math.isfinite(sum(lost)) else [0.0] * n))
 
     return braked
 
@@ -528,6 +539,7 @@ class Stepper:
         check_step(dt)
         self._limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
         model = moving(model)
+        self._model = model
         self._mechanism = model.mechanism
         self._reach = model.mechanism.reach
         self._turns = has_quaternion(model)
@@ -539,14 +551,15 @@ class Stepper:
             _, status = self._advance(self._now, (0.0,) * 6)
         except (TypeError, ArithmeticError) as error:
             raise PalpateError(f"model {model.name!r} cannot be stepped ({error}); does check_element pass?") from error
-        self._braked = brake(self._advance, len(self._still), float(dt), turns=self._turns)
+        positions = len(model.mechanism.state) - len(self._still)
+        self._braked = brake(self._advance, positions, len(self._still), float(dt), turns=self._turns)
         if status is StepStatus.NOT_FINITE:
             raise PalpateError(f"model {model.name!r} has no inertia to move: add an inertia or a rigid body")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `out` receives, in order: the state, then the accelerations."""
-        return (*self._mechanism.state, *self._mechanism.accelerations)
+        """What `out` receives, in order: the state, what elements remember, then the accelerations."""
+        return (*self._mechanism.state, *self._model.memory, *self._mechanism.accelerations)
 
     @property
     def size(self) -> int:
@@ -555,13 +568,15 @@ class Stepper:
 
     @property
     def state(self) -> FloatArray:
-        """A copy of the state, in SI units; its names are the mechanism's. `reset` goes on from it."""
+        """A copy of the state, in SI units: the mechanism's, then what elements remember. `reset` goes on from it."""
         return np.array(self._now)
 
     def reset(self, state: Sequence[float] | FloatArray) -> None:
-        """Go on from this state; one that is not possible is refused."""
+        """Go on from this state; one that is not possible is refused. Without what elements remember, that is zero."""
         values = tuple(float(x) for x in state)
-        names = self._mechanism.state
+        names = (*self._mechanism.state, *self._model.memory)
+        if len(values) == len(self._mechanism.state):
+            values = (*values, *_remembered(self._model, values))
         if len(values) != len(names) or not all(math.isfinite(x) for x in values):
             raise PalpateError(f"the state must be {len(names)} numbers ({', '.join(names)}), not {values}")
         low, high = self._reach
@@ -704,7 +719,13 @@ def rest(model: Model) -> State:
         state[turns[-1]] = _standing(model, turns[-1])
     low, high = mechanism.reach
     state[0] = min(max(state[0], low), high)
-    return tuple(state)
+    return (*state, *_remembered(model, state))
+
+
+def _remembered(model: Model, state: Sequence[float]) -> State:
+    """What elements remember in this state where nothing is known of the way to it."""
+    k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), FLOATS)
+    return tuple(float(x) for numbers in model.untouched(k, FLOATS).memory.values() for x in numbers)
 
 
 def has_feet(model: Model) -> bool:

@@ -395,6 +395,10 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         yield "method", "a joint estimate has no published filters", "leave filtering out, or write method: balance"
     if config.method == "joint" and config.procedure == "two-step":
         yield "procedure", "a joint estimate has one step", "leave it out, or write method: balance"
+    if config.method == "joint" and model.memory:
+        names = ", ".join(e.name for e in model.elements if e.memory)
+        wrong = f"a joint estimate looks at short pieces of the motion, in which {names} cannot know the way before"
+        yield "method", wrong, "write method: balance"
     if config.method == "joint" and config.rows != "all":
         yield "rows", "a joint estimate weighs each row by its noise and leaves none out", "write method: balance"
     for i, options in enumerate(config.elements if config.procedure == "two-step" else ()):

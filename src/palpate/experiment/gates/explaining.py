@@ -259,7 +259,7 @@ def bandwidth(case: Case) -> Iterator[Finding]:
 def rest(case: Case) -> Iterator[Finding]:
     """Where the object rests, friction is anywhere within its level: the spring must be within that of the effort."""
     fit, inputs = case.fit, case.fit.inputs
-    if case.refused:
+    if case.refused or case.model.memory or case.model.uses_load:  # which hold it too
         return
     effort = projected(fit.balance)[:, 0]
     length = 2 * (round(2 * REST_S * inputs.rate_hz) // 2) + 1

@@ -16,6 +16,8 @@ from palpate.physics.units import along, shown
 
 MOVED_SHARE = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
+BUILT_UP = (0.25, 1.0)
+"""Thresholds over the width in which a force follows a reversal."""
 TOO_LOUD, TOO_MUCH = 10.0, 0.1
 """What is left without a name, in multiples of the instruments' noise and as a share of the wrench, that no model may
 leave."""
@@ -135,6 +137,29 @@ def _friction_load(case: Case, lack: Lack) -> tuple[str, str]:
     return words, _element(f"type: load-friction, name: mu, acts_on: {c}{more}")
 
 
+def _memory(case: Case, lack: Lack) -> tuple[str, str]:
+    c, width = lack.effect.place, lack.effect.shape
+    unit = case.model.mechanism.coordinates[c]
+    words = f"is a force that depends on the path of the motion, over about {shown(width, unit)}"
+    ours = [e.name for e in case.model.elements if e.memory and e.acts_on == c]
+    if ours:
+        return (
+            words,
+            f"give {' and '.join(ours)} another threshold; where that does not help, the intervals allow for it",
+        )
+    thresholds = ", ".join(shown(part * width, unit, digits=2) for part in BUILT_UP)
+    return words, _element(f"type: presliding, name: k, acts_on: {c}, thresholds: [{thresholds}]")
+
+
+def _options(case: Case, lack: Lack) -> tuple[str, str]:
+    element = next(e for e in case.model.elements if e.name == lack.effect.place)
+    unit, pairs = case.model.mechanism.coordinates[element.acts_on], getattr(element, element.guessed)
+    better = [x * float(np.clip(1 + 0.1 * c, 0.5, 2)) for x, c in zip(pairs, lack.coefficients, strict=True)]
+    written = ", ".join(shown(x, unit, digits=2) for x in sorted(better))
+    words = f"is {element.name} with other {element.guessed} than stated"
+    return words, f"try {element.guessed}: [{written}] of {element.name}"
+
+
 def _direction(case: Case, lack: Lack) -> tuple[str, str]:
     c, (one, other) = lack.effect.place, case.model.mechanism.way
     text = f"type: zone-damper, name: b_{one}, acts_on: {c}, over: {c}, when: {one}"
@@ -243,11 +268,8 @@ WORDS: Mapping[str, Words] = {
         "add {type: drag, name: b_d, acts_on: @} to elements",
     ),
     "damping-direction": _direction,
-    "memory": lambda case, x: (
-        "is a force that depends on the path of the motion, over about "
-        f"{shown(x.effect.shape, case.model.mechanism.coordinates[x.effect.place])}",
-        "no element has such a memory yet: the intervals allow for it",
-    ),
+    "memory": _memory,
+    "options": _options,
     "force-position": _force,
     "friction-position": _friction_position,
     "friction-time": _plain(

@@ -80,6 +80,8 @@ GRIP, AROUND_S, OUTSTANDING, LOUDER = 0.05, 0.15, 0.5, 3.0
 """Share of the usual force from which a hand holds on; around a change of sides, this long, play leaves so much of all
 that is left, and squares so many times those of the rest."""
 SENSORS = ("wrench", "wrench_2")
+UNMEASURED = 3.0
+"""Tenths by which options may be off that nobody measured."""
 PLACES, WAVES, SLOW_S = 6, 4, 10.0
 """Knots over the travel; slow waves over the time, no half of which is shorter."""
 
@@ -399,6 +401,7 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         speed, acceleration, *ratio = _filled(fit, c.speed, c.acceleration, *c.ratio)
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
+    yield from _of_options(fit)
     yield from _of_instruments(fit)
     yield from give(fit)
     if mechanism.lengths and fit.inputs.imu is None:  # links that are longer than stated
@@ -412,6 +415,21 @@ def _effects(fit: Fit) -> Iterator[Effect]:
             yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns), std=std)
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
+
+
+def _of_options(fit: Fit) -> Iterator[Effect]:
+    """Options that nobody measured: what each element would push more with one of them a tenth larger."""
+    model, k, v = fit.inputs.model, fit.balance.kinematics, list(fit.p)
+    for e in model.elements:
+        mine, v = v[: len(e.parameters)], v[len(e.parameters) :]
+        if not e.others:
+            continue
+        forces: list[FloatArray] = []
+        for element in (e, *e.others):
+            part = Model("part", model.mechanism, (element,))
+            rows = part.combined(part.remembering(replace(k, memory={}), fit.inputs.times_s), ARRAYS, mine)
+            forces.append(np.array([np.broadcast_to(row, len(fit.inputs.times_s)) for row in rows], dtype=float))
+        yield Effect("options", e.name, 0.0, np.nan_to_num(np.array(forces[1:]) - forces[0]), std=UNMEASURED)
 
 
 def _parts(fit: Fit, of: Fit, rows: Rows) -> Iterator[Effect]:

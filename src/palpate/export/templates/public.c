@@ -46,17 +46,17 @@ static int is_solid(const double *phi)
 @name@_state @name@_rest(void)
 {
     @name@_state state;
-    static const double s[NQ_ + N_] = {@rest@};
+    static const double s[NS_] = {@rest@};
     unpack(s, &state);
     return state;
 }
 
 int @name@_possible(const @name@_state *state)
 {
-    double s[NQ_ + N_], sum = 0.0;
+    double s[NS_], sum = 0.0;
     int i;
     pack(state, s);
-    for (i = 0; i < NQ_ + N_; i++)
+    for (i = 0; i < NS_; i++)
         sum += s[i];
     return isfinite(sum)@possible@;
 }
@@ -89,14 +89,14 @@ int @name@_check(const @name@_parameters *p)
 static void brake(const @name@_model *model, const double *s, double *out)
 {
     static const double nothing[6] = {0.0};
-    double slow[NQ_ + N_], sum = 0.0, along = 0.0, had = 0.0, has = 0.0;
+    double slow[NS_], sum = 0.0, along = 0.0, had = 0.0, has = 0.0;
     const double *u = out + NQ_;
     int i, goes;
     memcpy(slow, s, sizeof slow);
     for (i = NQ_; i < NQ_ + N_; i++)
         slow[i] = KEEP_ * s[i];
     goes = advance(&model->parameters, slow, nothing, out) != @NAME@_NOT_FINITE;
-    for (i = 0; i < NQ_ + 2 * N_; i++)
+    for (i = 0; i < NS_ + N_; i++)
         sum += out[i];
     for (i = 0; i < N_; i++) {
         along += u[i] * slow[NQ_ + i];
@@ -104,13 +104,14 @@ static void brake(const @name@_model *model, const double *s, double *out)
         has += u[i] * u[i];
     }
     if (!goes || !isfinite(sum) || !(along > 0.0)) {
-        memcpy(out, s, NQ_ * sizeof *out);
+        memcpy(out, s, NS_ * sizeof *out);
         for (i = NQ_; i < NQ_ + N_; i++)
             out[i] = 0.0;
     } else if (has > had) {
         const double part = sqrt(had / has);
-        for (i = 0; i < NQ_; i++)
-            out[i] = s[i] + part * (out[i] - s[i]);
+        for (i = 0; i < NS_; i++)
+            if (i < NQ_ || i >= NQ_ + N_)
+                out[i] = s[i] + part * (out[i] - s[i]);
         for (i = NQ_; i < NQ_ + N_; i++)
             out[i] = part * out[i];
 #if TURNS_
@@ -126,17 +127,17 @@ static void brake(const @name@_model *model, const double *s, double *out)
     }
     sum = 0.0;
     for (i = 0; i < N_; i++) {
-        out[NQ_ + N_ + i] = (out[NQ_ + i] - s[NQ_ + i]) / DT_;
-        sum += out[NQ_ + N_ + i];
+        out[NS_ + i] = (out[NQ_ + i] - s[NQ_ + i]) / DT_;
+        sum += out[NS_ + i];
     }
     for (i = 0; i < N_ && !isfinite(sum); i++)
-        out[NQ_ + N_ + i] = 0.0;
+        out[NS_ + i] = 0.0;
 }
 
 @name@_status @name@_step(const @name@_model *model, @name@_state *state, const double wrench[6],
     double acceleration[@NAME@_FREEDOMS])
 {
-    double s[NQ_ + N_], out[NQ_ + 2 * N_], w[6], sum = 0.0;
+    double s[NS_], out[NS_ + N_], w[6], sum = 0.0;
     int i, status, beyond = 0;
     if (acceleration != NULL)
         for (i = 0; i < N_; i++)
@@ -156,7 +157,7 @@ static void brake(const @name@_model *model, const double *s, double *out)
     status = @NAME@_NOT_FINITE;
     if (isfinite(sum)) {
         status = advance(&model->parameters, s, w, out);
-        for (sum = 0.0, i = 0; i < NQ_ + 2 * N_; i++)
+        for (sum = 0.0, i = 0; i < NS_ + N_; i++)
             sum += out[i];
     }
     if (status == @NAME@_NOT_FINITE || !isfinite(sum)) {
@@ -166,14 +167,14 @@ static void brake(const @name@_model *model, const double *s, double *out)
     }
     unpack(out, state);
     if (acceleration != NULL)
-        memcpy(acceleration, out + NQ_ + N_, N_ * sizeof *acceleration);
+        memcpy(acceleration, out + NS_, N_ * sizeof *acceleration);
     return beyond ? @NAME@_SATURATED : (@name@_status)status;
 }
 
 @name@_status @name@_acceleration(const @name@_model *model, const @name@_state *state, const double wrench[6],
     double acceleration[@NAME@_FREEDOMS])
 {
-    double s[NQ_ + N_], found[N_], sum = 0.0;
+    double s[NS_], found[N_], sum = 0.0;
     int i;
     for (i = 0; i < N_; i++)
         acceleration[i] = 0.0;

@@ -3,15 +3,24 @@ static int same_side(double a, double b)
     return (a > 0.0) == (b > 0.0) && (a < 0.0) == (b < 0.0);
 }
 
-/* The new speed if the stops are as pressed as at the position `ahead`, how much that is, and the status. */
-static double towards(const @name@_parameters *p, double q, double v, double ahead, const double *w, double dt,
-                      double *pressed, int *status)
+/* What the kernels are given: position, speed, what elements remember, and the position `ahead`. */
+static void given(double q, double v, const double *memory, double ahead, double *s)
 {
-    double s[3], y[6], held, loss, inertia, stiff, momentum, damping = 0.0, lost;
-    int slow;
+    int i;
     s[0] = q;
     s[1] = v;
-    s[2] = ahead;
+    for (i = 0; i < M_; i++)
+        s[2 + i] = memory[i];
+    s[2 + M_] = ahead;
+}
+
+/* The new speed if the stops are as pressed as at the position `ahead`, how much that is, and the status. */
+static double towards(const @name@_parameters *p, double q, double v, const double *memory, double ahead,
+                      const double *w, double dt, double *pressed, int *status)
+{
+    double s[3 + M_], y[6], held, loss, inertia, stiff, momentum, damping = 0.0, lost;
+    int slow;
+    given(q, v, memory, ahead, s);
     k_smooth(p, s, w, y);
     loss = y[1];
     inertia = y[2];
@@ -51,7 +60,8 @@ static double towards(const @name@_parameters *p, double q, double v, double ahe
 }
 
 /* Position and speed after a time dt, whether a stop was touched, and the status. */
-static int part(const @name@_parameters *p, double *position, double *speed, const double *w, double dt, int *touched)
+static int part(const @name@_parameters *p, double *position, double *speed, double *memory, const double *w, double dt,
+                int *touched)
 {
     const double q = *position, v = *speed;
     double there = q + dt * v, new_speed = v, pressed = 0.0;
@@ -59,14 +69,12 @@ static int part(const @name@_parameters *p, double *position, double *speed, con
     *touched = 0;
     for (i = 0; i < TOUCHES_; i++) {
         const double ahead = there < LOW_ ? LOW_ : there > HIGH_ ? HIGH_ : there;
-        new_speed = towards(p, q, v, ahead, w, dt, &pressed, &status);
+        new_speed = towards(p, q, v, memory, ahead, w, dt, &pressed, &status);
         there = q + dt * new_speed;
 #if STOPS_
         {
-            double s[3], at_end;
-            s[0] = q;
-            s[1] = v;
-            s[2] = there;
+            double s[3 + M_], at_end;
+            given(q, v, memory, there, s);
             k_press(p, s, &at_end);
             if (pressed != 0.0 || at_end != 0.0)
                 *touched = 1;
@@ -83,6 +91,13 @@ static int part(const @name@_parameters *p, double *position, double *speed, con
         new_speed = (there - q) / dt;
         status = @NAME@_AT_LIMIT;
     }
+#if M_
+    if (status != @NAME@_NOT_FINITE) {
+        double s[3 + M_];
+        given(q, v, memory, there, s);
+        k_remember(p, s, memory);
+    }
+#endif
     *position = there;
     *speed = new_speed;
     return status;
@@ -90,14 +105,17 @@ static int part(const @name@_parameters *p, double *position, double *speed, con
 
 static int advance(const @name@_parameters *p, const double *s, const double *w, double *out)
 {
-    double q = s[0], v = s[1];
-    int i, touched, status = part(p, &q, &v, w, DT_, &touched);
+    double q = s[0], v = s[1], *memory = out + 2;
+    int i, touched, status;
+    memcpy(memory, s + 2, M_ * sizeof *memory);
+    status = part(p, &q, &v, memory, w, DT_, &touched);
     if (touched && (s[1] != 0.0 || v != 0.0) && status != @NAME@_NOT_FINITE) {
         int pressed = 0;
         q = s[0];
         v = s[1];
+        memcpy(memory, s + 2, M_ * sizeof *memory);
         for (i = 0; i < PARTS_; i++) {
-            status = part(p, &q, &v, w, DT_ / PARTS_, &touched);
+            status = part(p, &q, &v, memory, w, DT_ / PARTS_, &touched);
             pressed = pressed || touched;
         }
         if (pressed)
@@ -105,6 +123,6 @@ static int advance(const @name@_parameters *p, const double *s, const double *w,
     }
     out[0] = q;
     out[1] = v;
-    out[2] = (v - s[1]) / DT_;
+    out[NS_] = (v - s[1]) / DT_;
     return status;
 }

@@ -256,7 +256,10 @@ static int advance(const @name@_parameters *p, const double *s, const double *w,
             status = @NAME@_STICKING;
     }
 #endif
+#if M_
+    k_remember(p, s, there, out + NQ_ + N_);
+#endif
     for (i = 0; i < N_; i++)
-        out[NQ_ + N_ + i] = (u[i] - v[i]) / DT_;
+        out[NS_ + i] = (u[i] - v[i]) / DT_;
     return status;
 }
