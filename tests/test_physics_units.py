@@ -7,7 +7,7 @@ from math import pi, radians
 import pytest
 
 from palpate.errors import PalpateError
-from palpate.physics.units import STANDARD_GRAVITY, parse_quantity, parse_unit
+from palpate.physics.units import STANDARD_GRAVITY, parse_quantity, parse_unit, told_apart
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,17 @@ def test_degrees_per_second_and_turns_per_minute_have_names_of_their_own() -> No
     assert parse_unit("dps").factor == pytest.approx(pi / 180)
     assert parse_unit("rpm").factor == pytest.approx(2 * pi / 60)
     assert parse_unit("dps").dimension == parse_unit("rad/s").dimension
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        (0.1132, 0.1101, ("0.113", "0.110")),
+        (0.11, 0.027, ("0.11", "0.027")),
+        (45.0, 45.0001, ("45.0000", "45.0001")),
+        (2.0, 2.0, ("2", "2")),
+    ],
+)
+def test_numbers_that_are_compared_look_different_where_they_are(a: float, b: float, words: tuple[str, str]) -> None:
+    """A reason said that the fit leaves 0.11 where noise leaves 0.11."""
+    assert told_apart(a, b) == words

@@ -139,3 +139,16 @@ def _alike(unit: str) -> str:
     wanted = UNITS.get(unit)
     names = [name for name, u in UNITS.items() if wanted is not None and name != unit and u.fits(wanted)]
     return f"{', '.join([unit, *names[:-1]])} or {names[-1]}" if names else unit
+
+
+def told_apart(a: float, b: float, digits: int = 2) -> tuple[str, str]:
+    """Two numbers to be compared, with so many digits, or as many more as two that differ need to look different.
+
+    >>> told_apart(0.1132, 0.1101), told_apart(3.0, 1.5)
+    (('0.113', '0.110'), ('3', '1.5'))
+    """
+    words = [f"{x:.{digits}g}" for x in (a, b)]
+    while words[0] == words[1] and a != b and digits < 16:
+        digits += 1
+        words = [f"{x:#.{digits}g}" for x in (a, b)]  # with their zeros, so that both have as many
+    return words[0], words[1]

@@ -12,7 +12,7 @@ from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
 from palpate.physics.arrays import FloatArray
-from palpate.physics.units import along, shown
+from palpate.physics.units import along, shown, told_apart
 
 MOVED_SHARE = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
@@ -30,7 +30,8 @@ def lacking(case: Case) -> Iterator[Finding]:
         return
     row = int(np.argmax(lack.times))
     unit = case.model.mechanism.rows[row].unit
-    beside = f"the fit leaves {lack.left[row]:.2g} {unit} where instrument noise alone leaves {lack.noise[row]:.2g}"
+    left, noise = told_apart(float(lack.left[row]), float(lack.noise[row]))
+    beside = f"the fit leaves {left} {unit} where instrument noise alone leaves {noise}"
     best = next(iter(lack.significant), None)
     if best is None or (best.share < LEAST and lack.times[row] > UNEXPLAINED):  # a twentieth of much is no cause of it
         yield from _without_a_name(case, lack, row, beside)
@@ -61,7 +62,8 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
         if abs(by) > MOVED_SHARE * abs(e.value) and e.name not in _instruments(case):
             first, second = PARTS.get(x.effect.cause, (f"in the {x.effect.cause}", "in the others"))
             one = e.value + x.shift[e.name]
-            apart = f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
+            here, there = told_apart(one + by, one, 3)
+            apart = f"{e.name} is {here} {e.unit} {first}, {there} {second}"
             evidence = f"parts of the data disagree: {apart}; the interval covers both"
             remedy = "look for what differs between them: temperature, wear, a helping hand"
             yield Finding("parts", evidence, e.name, remedy)
@@ -206,6 +208,13 @@ def _lag(case: Case, lack: Lack) -> tuple[str, str]:
     )
 
 
+def _skip(_: Case, lack: Lack) -> tuple[str, str]:
+    by, at = 1e3 * float(lack.coefficients[1] - lack.coefficients[0]), lack.effect.shape
+    lost = "load cell" if by > 0 else "motion"
+    words = f"is a clock that jumps at about {at:.1f} s, as if {abs(by):.0f} ms of the {lost} were lost there"
+    return words, "choose all segments before or all after it, or record again"
+
+
 def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
     c = float(lack.coefficients[0])
     f = 1 / (2 * np.pi * np.sqrt(abs(c)))
@@ -281,6 +290,7 @@ WORDS: Mapping[str, Words] = {
         "look for a wrong linkage, or a force in axes that turn with the object",
     ),
     "lag": _lag,
+    "skip": _skip,
     "compliance": _compliance,
     "give": _give,
     "drift": _plain("is a zero of the load cell that drifts", "let it warm up and zero it again"),

@@ -18,6 +18,7 @@ from palpate.findings import Finding, Severity
 from palpate.identify import solve
 from palpate.identify.diagnosis import lookalikes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
+from palpate.physics.units import told_apart
 
 MASS_HINT, MASS_OFF, MASS_STDS = 0.005, 0.02, 5.0
 """Shares by which a stated mass may differ from what the data weigh before a word and before a failure, or so many
@@ -196,9 +197,10 @@ def known_mass(case: Case) -> Iterator[Finding]:
     remedy = "weigh it again and state what was on the scale (of:); otherwise the load cells' gain is off by as much"
     if case.model.mechanism.wheel is not None:
         remedy += ", or a heavy wheel resists: add {type: wheel-spin, name: I_w} to elements"
-    against = f"which contradicts the data: they say {m.value:.4g} +- {2 * m.noise:.2g} kg"
+    stated_kg, weighed_kg = told_apart(belief.mass, m.value, 4)
+    against = f"which contradicts the data: they say {weighed_kg} +- {2 * m.noise:.2g} kg"
     follows = "centre of mass and inertias follow the stated one"
-    evidence = f"the known mass makes it {belief.mass:.4g} kg, {against}; {follows}"
+    evidence = f"the known mass makes it {stated_kg} kg, {against}; {follows}"
     severity = Severity.FATAL if off > max(MASS_OFF * belief.mass, least) else Severity.WARNING
     yield Finding("mass", evidence, "known_mass", remedy, severity)
 
@@ -279,8 +281,9 @@ def fixed(case: Case) -> Iterator[Finding]:
         if signals is not None and not signals.rate_known and _timed(elements[name], e):
             continue  # without a scale of time it cannot be compared
         if e.ci95 is not None and abs(e.value - value) > max(FIXED_STDS * e.noise, FIXED_OFF * abs(value)):
-            instead = f"they say {e.value:.3g} (+- {2 * e.noise:.2g})"
-            yield Finding("fixed", f"the data contradict what is fixed: {value:g} is stated, {instead}", name)
+            is_fixed, found = told_apart(value, e.value, 3)
+            instead = f"{is_fixed} is stated, they say {found} (+- {2 * e.noise:.2g})"
+            yield Finding("fixed", f"the data contradict what is fixed: {instead}", name)
 
 
 def leaning_on_prior(case: Case) -> Iterator[Finding]:

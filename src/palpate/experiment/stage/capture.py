@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.posed import read_posed
 from palpate.experiment.stage.recordings import Instrument
 from palpate.findings import Finding, Severity
+from palpate.identify.balance import Segment
 from palpate.motion import cloud as clouds
 from palpate.motion import derivatives as slopes
 from palpate.motion import frames
@@ -39,7 +40,7 @@ from palpate.motion.misread import misread_gyroscope
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
 from palpate.motion.smoothing import fuse
-from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, runs, segment_mask
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, Poses
 from palpate.physics.units import STANDARD_GRAVITY
@@ -53,6 +54,8 @@ CLOUD_SHARE = 0.3
 NOT_RIGID_M = 0.01
 """Bodies bend by millimetres."""
 ASKEW_DEG = 10.0
+OUTAGE_S = 0.2
+"""Shorter losses of all markers are bridged or hardly cost anything."""
 LARGE_ZERO = 5.0
 """Times what is declared of an accelerometer's zero: more comes from an IMU that is read wrongly."""
 TOGETHER = 0.98
@@ -404,6 +407,21 @@ def not_rigid(body: MarkedBody) -> list[Finding]:
     evidence = f"these {len(body.markers.names)} markers are not one rigid body: {off}"
     remedy = "name those of one body (stage: motion, markers: {body: [...]})"
     return [Finding("markers", evidence, "", remedy, Severity.FATAL)]
+
+
+def outages(body: Body, segments: Sequence[Segment]) -> list[Finding]:
+    """Where the cameras lost the body for so long that nothing is known of its motion in the segments."""
+    poses, inside = body.poses, segment_mask(body.poses.times_s, segments)
+    period = float(np.median(np.diff(poses.times_s)))
+    gaps = [(a, b) for a, b in runs(inside & ~poses.seen) if (b - a) * period >= OUTAGE_S]
+    if not gaps:
+        return []
+    total, longest = (f"{period * x:.2g} s" for x in (sum(b - a for a, b in gaps), max(b - a for a, b in gaps)))
+    at = poses.times_s[max(gaps, key=lambda gap: gap[1] - gap[0])[0]]
+    places = f"in {len(gaps)} place{'s' if len(gaps) > 1 else ''}"
+    where = f"for {total} of the segments {places}, the longest {longest} at {at:.1f} s"
+    remedy = "keep it in view of the cameras, or choose segments without these times"
+    return [Finding("outage", f"the object was not seen {where}: these samples do not count", "mocap", remedy)]
 
 
 def _placement(

@@ -79,6 +79,8 @@ NEARLY_ALL = 0.8
 GRIP, AROUND_S, OUTSTANDING, LOUDER = 0.05, 0.15, 0.5, 3.0
 """Share of the usual force from which a hand holds on; around a change of sides, this long, play leaves so much of all
 that is left, and squares so many times those of the rest."""
+SKIP_PLACES, SKIP_ROUNDS = 12, 3
+"""Moments at which rows may be missing, looked for all over the segments, and closer around the best one each time."""
 SENSORS = ("wrench", "wrench_2")
 UNMEASURED = 3.0
 """Tenths by which options may be off that nobody measured."""
@@ -209,7 +211,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     times = float((left / np.where(noise > 0, noise, np.inf)).max())
     tested = tests.test(_effects)
     if times > UNEXPLAINED and not any(x.share > NEARLY_ALL and x.evidence > SURE for x in tested):
-        tested = sorted([*tested, *_play(fit)], key=lambda x: -x.share)
+        tested = sorted([*tested, *_skips(tests), *_play(fit)], key=lambda x: -x.share)
     sure = [
         x
         for x in tested
@@ -546,6 +548,30 @@ def _play(fit: Fit) -> Iterator[Lack]:
     effect = Effect("play", str(inputs.mechanism.main), 0.0, np.zeros((0, 0, 0)))
     evidence = np.inf if share > OUTSTANDING and louder else 0.0
     yield Lack(effect, share, evidence, np.ones(1), np.zeros(1), {e.name: 0.0 for e in fit.solution.estimates})
+
+
+def _skips(tests: Bench) -> Iterator[Lack]:
+    """Rows that one instrument lost without a trace in its times: from then on one clock is off against the other."""
+    inside = tests.fit.inputs.inside(tests.segments)
+    t = tests.fit.inputs.times_s[inside]
+    low, high, best = 0.0, 1.0, None
+    for _ in range(SKIP_ROUNDS):
+        shares = np.linspace(low, high, SKIP_PLACES + 2)
+        when = np.quantile(t, shares[1:-1]).tolist()
+
+        def effects(fit: Fit, when: list[float] = when) -> Iterator[Effect]:
+            slope, times = late(fit)[0], fit.inputs.times_s
+            for at in when:
+                yield Effect("skip", "", at, np.array([slope * (times < at), slope * (times >= at)]))
+
+        tested = [x for x in tests.test(effects) if len(x.coefficients) == 2]
+        if not tested:
+            return
+        best = tested[0]
+        i = int(np.argmin(np.abs(np.array(when) - best.effect.shape))) + 1
+        low, high = float(shares[i - 1]), float(shares[i + 1])
+    if best is not None:
+        yield best
 
 
 def _waves(t: FloatArray) -> FloatArray:

@@ -23,6 +23,7 @@ from palpate.experiment.stage.capture import (
     axis_std,
     capture,
     joint_of,
+    outages,
     stated_clock,
     wrench_features,
 )
@@ -254,6 +255,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         )
         clock = offset.clock
     used = [s for spans in segments.values() for s in spans]
+    findings += outages(body, used)
     there = [(float(a), float(b)) for a, b in clock.from_reference(np.array(used).reshape(-1, 2))]
     findings += [f for cell in cells for f in cell.faults(there)]
     cells[0] = replace(cells[0], clock=clock, offset=offset)
