@@ -5,14 +5,15 @@ Three ways in, by what tells the motion: an IMU, markers, or a table of one coor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from palpate.errors import DataProblem
+from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
 from palpate.experiment.stage import inputs as stage_inputs
@@ -484,7 +485,7 @@ def _clock(
         right = " and ".join(f"recordings.{k}.sign: {OTHER_SIDE[getattr(parts, k).sign]}" for k in keys)
         words = f"the wrench has the wrong sign (it is explained {{}}): write {right}"
         sign = ("sign", "recordings.wrench", words, replace(blind, sensors=turned))
-        for _, key, words, other in (sign, *mistakes(experiment, captured, blind)):
+        for _, key, words, other in (sign, *_usual_filter(experiment, blind), *mistakes(experiment, captured, blind)):
             try:
                 best = max(best, (clock_by_balance(other, spans).explained, key, words))
             except DataProblem:
@@ -495,6 +496,26 @@ def _clock(
         remedy = "check signs and frames of the load cells, and that nothing but the hands holds the object in the "
         remedy += f"segments{f' ({doubts})' if doubts else ''}; else state the samples that coincide"
         raise experiment.problem("clocks", f"no clock of the load cell fits: {error}", remedy) from error
+
+
+def _usual_filter(experiment: Experiment[Any], inputs: Inputs) -> Iterator[tuple[str, str, str, Inputs]]:
+    """A filter that the file states and that no clock can be found with: the one that would be chosen."""
+    part = experiment.config.filtering
+    if isinstance(part, PublishedPart) or (part.bandwidth is None and part.window is None):
+        return
+    with suppress(PalpateError):
+        usual = stage_inputs.choose_filtering(
+            inputs.model,
+            inputs.times_s,
+            inputs.q,
+            still=inputs.static,
+            order=inputs.filtering.order,
+            smoothed=inputs.smoothed,
+        )
+        chosen = f"{usual.bandwidth_hz:.1f} Hz and {usual.window_s:.2f} s would be chosen"
+        words = f"it does not suit this motion: leave it out ({chosen}, and the wrench is explained {{}})"
+        key = "filtering" if part.window is not None else "filtering.bandwidth"
+        yield "filter", key, words, replace(inputs, filtering=usual)
 
 
 PARTS_AT_REST = 20
