@@ -227,6 +227,13 @@ class Element:
         """Positions of its coordinate at which the law of its force changes: the knots of a table."""
         return ()
 
+    def between(self, k: Kinematics, p: Sequence[float]) -> FloatArray | None:
+        """By how much a smoother law through its own values would push more (samples,): what nobody saw between knots.
+
+        None: it has no knots, or is as smooth as may be.
+        """
+        return None
+
     @property
     def polynomial(self) -> tuple[float, int] | None:
         """(reference, order) where it drives its coordinate q with sum p_i (q - reference)^i."""

@@ -13,9 +13,11 @@ import numpy as np
 
 from palpate.elements.element import Element, Parameter
 from palpate.errors import PalpateError, UnknownName
-from palpate.physics.functions import Functions, Scalar
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.maps import MapKind
 from palpate.physics.motion import Kinematics
+from palpate.physics.spline import Spline
 
 DEFAULT_KNOTS = tuple(math.radians(15.0 * i) for i in range(7))
 """Every 15 deg from 0 to 90 deg."""
@@ -131,6 +133,12 @@ class _OverKnots(Element):
         """The knots."""
         return self.knots
 
+    def _bent(self, k: Kinematics, p: Sequence[float]) -> FloatArray:
+        """(samples,): a natural spline through values at the knots, less the straight lines between them."""
+        q = np.clip(np.asarray(k.coordinates[self.acts_on].position, dtype=float), self.knots[0], self.knots[-1])
+        curves = zip(cardinal_splines(q, self.knots, False, ARRAYS), hats(q, self.knots, ARRAYS), p, strict=True)
+        return np.asarray(sum((spline - hat) * value for spline, hat, value in curves), dtype=float)
+
 
 @dataclass(frozen=True, slots=True)
 class Table(_OverKnots):
@@ -171,6 +179,10 @@ class Table(_OverKnots):
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The shape functions at this angle."""
         return hats(k.coordinates[self.acts_on].position, self.knots, fn)
+
+    def between(self, k: Kinematics, p: Sequence[float]) -> FloatArray:
+        """A spline is off a curve by h^4 where straight lines are by h^2 (de Boor, A Practical Guide to Splines, V)."""
+        return self._bent(k, p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +225,32 @@ class SmoothTable(_OverKnots):
             first_mean, *means = _spline_means(self.knots)
             return [s - mean / first_mean * first_spline for s, mean in zip(splines, means, strict=True)]
         return cardinal_splines(q, self.knots, False, fn)
+
+    def between(self, k: Kinematics, p: Sequence[float]) -> FloatArray | None:
+        """The spline that does not take its ends for straight (no knot next to them), less this one: h^2 there."""
+        if self.periodic or len(self.knots) < _ENDS_APART:
+            return None
+        q = np.clip(np.asarray(k.coordinates[self.acts_on].position, dtype=float), self.knots[0], self.knots[-1])
+        natural = sum(s * x for s, x in zip(cardinal_splines(q, self.knots, False, ARRAYS), p, strict=True))
+        return _no_knot_at_ends(q, self.knots, p) - np.asarray(natural, dtype=float)
+
+
+_ENDS_APART = 4
+"""Knots of a spline that is one cubic if none counts next to its ends."""
+
+
+def _no_knot_at_ends(x: FloatArray, knots: tuple[float, ...], values: Sequence[float]) -> FloatArray:
+    """(samples,): the cubic spline whose third derivative is the same on both sides of the knots next to the ends."""
+    h, n = np.diff(knots), len(knots) - 1
+    A, b = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+    slope = np.diff(values) / h
+    for i in range(1, n):
+        A[i, i - 1 : i + 2] = h[i - 1], 2 * (h[i - 1] + h[i]), h[i]
+        b[i] = 6 * (slope[i] - slope[i - 1])
+    A[0, :3] = h[1], -(h[0] + h[1]), h[0]
+    A[n, -3:] = h[-1], -(h[-2] + h[-1]), h[-2]
+    curvature = np.asarray(np.linalg.solve(A, b), dtype=float)
+    return Spline(np.array(knots), np.array([values]), curvature[None], even=False)(x)[:, 0]
 
 
 @lru_cache(maxsize=64)
@@ -299,3 +337,7 @@ class Hysteresis(_OverKnots):
         """The shape functions at this angle."""
         basis = hats if self.basis == "hats" else bernstein
         return basis(k.coordinates[self.acts_on].position, self.knots, fn)
+
+    def between(self, k: Kinematics, p: Sequence[float]) -> FloatArray | None:
+        """As of `Table`, against the motion."""
+        return self._bent(k, p) * np.sign(k.coordinates[self.acts_on].speed) if self.basis == "hats" else None

@@ -317,10 +317,25 @@ def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
         for name in (n for e in springs for n in fit.inputs.model.names_of(e)):
             parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
     doubts = [pair for x in lack.lacks for pair in x.doubt.items()]
-    for name, by in (*leaning_part(fit).items(), *lack.attenuation.items(), *doubts):
+    for name, by in (*leaning_part(fit).items(), *between_part(fit).items(), *lack.attenuation.items(), *doubts):
         parts[name] = float(np.hypot(parts[name], by))
     solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
+
+
+def between_part(fit: Fit) -> dict[str, float]:
+    """By how much numbers are off where tables are curves between their knots; empty: there is no such table."""
+    model, seen, names = fit.inputs.model, fit.prediction, [e.name for e in fit.solution.estimates]
+    inside, total = seen.inside(fit.plan.segments), np.zeros(len(names))
+    k, v, X = fit.balance.kinematics.at(seen.at[inside]), list(fit.p), fit.rows()
+    for e in model.elements:
+        mine, v = v[: len(e.parameters)], v[len(e.parameters) :]
+        more = e.between(k, mine)
+        if more is not None and len(X):
+            lifted = np.stack([np.broadcast_to(r * more, len(X)) for r in k.coordinates[e.acts_on].ratio], axis=1)
+            moves, *_ = np.linalg.lstsq(X[:, :, :-1].reshape(-1, len(names)), lifted.ravel(), rcond=None)
+            total = np.hypot(total, moves)
+    return dict(zip(names, total.tolist(), strict=True)) if total.any() else {}
 
 
 def leaning_part(fit: Fit) -> dict[str, float]:
