@@ -39,7 +39,18 @@ PACKAGES = {"cc": "gcc", "chromium": "chromium"}
 
 LONG = (
     *("report", "reproduce", "false_alarms", "lack_of_fit", "studies", "gates", "motion_plausibility", "loop"),
-    *("readme", "cli", "smoothing", "joint", "stepper", "export_c", "motion_stage", "recording_gates", "marker_clock"),
+    *(
+        "readme",
+        "cli",
+        "guided_twin",
+        "smoothing",
+        "joint",
+        "stepper",
+        "export_c",
+        "motion_stage",
+        "recording_gates",
+        "marker_clock",
+    ),
     *("experiment", "twin_related", "inspection_page", "export_fmu", "invariance", "labels", "motion_clocks"),
     *("public_names", "body_bad_data", "rolling_replay", "passivity", "identify", "identify_statistics", "validation"),
     *(

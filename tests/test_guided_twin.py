@@ -21,11 +21,10 @@ SHORT = Session(still_s=2.5, sweep_s=12.0, steps=12.0, blocks=(("train", 16.0), 
 
 @pytest.mark.parametrize("name", makes())
 def test_a_twin_is_identified(name: str) -> None:
-    found = outcome(name, 4, SHORT)
+    found = outcome(name, 4, SHORT, replayed=False)
     assert found.passed, found
     assert found.outside, found
     assert max(found.outside.values()) < OUTSIDE, found
-    assert found.replay < 1.5, found
 
 
 def test_objects_of_twins_ship_and_have_a_range_for_every_number() -> None:

@@ -34,6 +34,8 @@ error is a tenth of what 0.3 mm of marker noise does to the speeds at the start.
 _STOP_HZ = 20.0
 _STOP_DAMPING = {"rad": 2.0, "m": 4.0}
 """s/rad and s/m, Hunt and Crossley's damping over stiffness: a door at 1 rad/s and a drawer at 0.5 m/s bounce alike."""
+_ELSEWHERE = 0.3
+"""Share of its travel from which a window counts as gone elsewhere; its quarters are never asked that again."""
 _DIFFERENCE = 1e-4
 """rad, rad/s, m, m/s: of the central differences that linearise a model."""
 _JITTER_PART = 0.5
@@ -65,6 +67,9 @@ class Window:
     tracks: tuple[Track, ...]
     unit: str
     """Of what is judged: all angles together, or all lengths where nothing turns."""
+    anew: float | None = None
+    """Of a window that went elsewhere: the median error of its quarters, each begun anew from what was measured. What
+    snaps shut or falls over goes elsewhere once; a wrong model does so wherever it begins."""
 
     @property
     def judged(self) -> tuple[Track, ...]:
@@ -175,7 +180,12 @@ def replay(
             Track(name, its, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
             for name, its, measured, simulated in columns
         )
-        windows.append(Window(float(times_s[piece][0]), times_s[piece], tracks, unit))
+        window = Window(float(times_s[piece][0]), times_s[piece], tracks, unit)
+        if guided and least_travel > 0 and window.rms > _ELSEWHERE * window.travel:
+            part = times_s[piece], wrench[piece], states[piece]
+            quarters = replay(model, *part, window_s=window_s / 4, dt=dt, least_travel=0.0).windows
+            window = replace(window, anew=float(np.median([w.rms for w in quarters])) if quarters else None)
+        windows.append(window)
     return Replay(tuple(windows), unit, window_s, least_travel, played, failed)
 
 

@@ -4,9 +4,10 @@ sensor: one table, as many laboratories have it. How its exemplars differ stands
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -26,6 +27,9 @@ RATE_HZ = 250.0
 SESSION = Session(still_s=3.0, sweep_s=24.0, steps=8.0, blocks=(("train", 26.0), ("test", 14.0)), tail_s=1.0)
 _NOISE, _FORCE_NOISE = 0.02, 2e-3
 """Of the encoder, in degrees or `STEP_M`; of the force, over the strongest that the arm does."""
+_SETTLED_S = 12.0
+_STEPS = 12
+"""Of a sweep, at most."""
 _PACE = (5.0, 8.0)
 """rad/s, of the object on the arm."""
 _STIFF, _PRESSED, _BOUNCE_S = 55.0, 0.3, 0.5 * DEGREE
@@ -44,6 +48,12 @@ class Make:
     """Whether something ends the travel."""
     start: float | None = None
     """Where it rests at first; None: at the lower end."""
+    zero: str = ""
+    """From where the experiment counts the position, where it says so."""
+    fixed: Sequence[str] = ()
+    """Parameters that are known."""
+    mechanism: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Its options, of this make."""
 
 
 @cache
@@ -81,8 +91,9 @@ class GuidedTwin:
 def guided_twin(name: str, seed: int, session: Session = SESSION) -> GuidedTwin:
     """A random exemplar of a shipped object: positive numbers are drawn evenly on a logarithmic scale."""
     rng, make, model = np.random.default_rng([seed, 40]), makes()[name], load_object(name)
-    drawn = {n: _between(rng, *make.values[n]) for n in model.parameters}
-    return GuidedTwin(name, model.with_values(list(drawn.values())), make, seed, session)
+    model = replace(model, mechanism=model.mechanism.with_options(**make.mechanism))
+    drawn = [_between(rng, *make.values[n]) for n in model.parameters]
+    return GuidedTwin(name, model.with_values(drawn), make, seed, session)
 
 
 def _between(rng: np.random.Generator, low: float, high: float) -> float:
@@ -104,8 +115,9 @@ def moved(twin: GuidedTwin) -> tuple[Truth, Arm]:
     strongest = 2.5 * (holds + inertia * 60 * twin.degree)
     arm = Arm(stiffness, damping, strongest, 0.01 * strongest)
     whole = _with_stops(twin, inertia, strongest) if twin.make.stops else model
-    phases = plan(rng, twin.session, (low, high), 1.0, degree=twin.degree)
-    return simulate(whole, phases, arm, (low, high), rng, start=twin.make.start), arm
+    coarse = max(twin.session.steps, (high - low) / twin.degree / _STEPS)
+    phases = plan(rng, replace(twin.session, steps=coarse), (low, high), 1.0, degree=twin.degree)
+    return simulate(whole, phases, arm, (low, high), rng, start=twin.make.start, settled_s=_SETTLED_S), arm
 
 
 def _with_stops(twin: GuidedTwin, inertia: float, strongest: float) -> Model:
@@ -146,13 +158,17 @@ def _experiment(twin: GuidedTwin) -> str:
     turns, (low, high) = twin.unit == "rad", twin.make.travel
     ends = [f"{math.degrees(x):.6g} deg" if turns else f"{1e3 * x:.6g} mm" for x in (low, high)]
     segments = {name: ", ".join(f"[{a:g}, {b:g}]" for a, b in spans) for name, spans in twin.session.segments.items()}
+    fixed, mechanism = ({n: twin.model.values[n] for n in twin.make.fixed}, twin.make.mechanism)
+    stated = [f"stops: [{ends[0]}, {ends[1]}]\n"] if twin.make.stops else []
+    stated += [f"{key}: {json.dumps(part)}\n" for key, part in (("mechanism", mechanism), ("fixed", fixed)) if part]
     words = {
         "name": twin.name,
         "words": twin.name.replace("-", " "),
         "seed": twin.seed,
+        "zero": f", zero: {twin.make.zero}" if twin.make.zero else "",
         "position": "angle" if turns else "position",
         "effort": "torque" if turns else "force",
-        "stops": f"stops: [{ends[0]}, {ends[1]}]\n" if twin.make.stops else "",
+        "stated": "".join(stated),
         **segments,
     }
     text = (resources.files("palpate.twin") / "templates" / "guided.yaml").read_text(encoding="utf-8")

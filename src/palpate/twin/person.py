@@ -240,10 +240,12 @@ def simulate(
     *,
     dt: float = DT_S,
     start: float | None = None,
+    settled_s: float = 1.5,
 ) -> Truth:
     """The arm moves an object of one freedom through the stepper, with real sticking.
 
-    whole: all that moves, its stops at the ends of the travel; start: where it is at first, else at the lower end.
+    whole: all that moves, its stops at the ends of the travel; start: where it is let go, else at the lower end;
+    settled_s: how long before anything is recorded.
 
     A step is read as leapfrog (Hairer, Lubich, Wanner, Geometric Numerical Integration, I.1.4): positions at the steps,
     speeds between them, so speed and acceleration are central differences. While the object slides free of its stops
@@ -253,7 +255,7 @@ def simulate(
     K, D, most, tanh = arm.stiffness, arm.damping, arm.strongest, math.tanh
     (row,) = whole.mechanism.row_components
     stepper.reset((travel[0] if start is None else start, 0.0))
-    for _ in range(round(1.5 / dt)):  # what presses it onto its frame, where it rests
+    for _ in range(round(settled_s / dt)):  # what presses it onto its frame, where it rests
         stepper.step(wrench, out)
     stepper.reset((out[0], 0.0))
     places = np.linspace(*travel, 100)  # where no stop is pressed

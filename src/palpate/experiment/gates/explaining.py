@@ -350,6 +350,7 @@ def replayed(case: Case) -> Iterator[Finding]:
     low, high = case.fit.inputs.stops or (-np.inf, np.inf)
     free = np.array([x.min() > low and x.max() < high for x in paths])  # of a stop only the place is known
     lost = errors > np.maximum(LOST * max(w.travel for w in windows), explained)
+    lost &= np.array([w.anew is None or w.anew > least for w in windows])
     astray = lost | (free & (errors > np.maximum(least, explained)))  # what falls over goes astray by itself
     if not astray.any():
         return
