@@ -21,7 +21,12 @@ RATE_HZ, FORCE_HZ, LATE_S = 125.0, 500.0, 0.84
 NOISE_M, NOISE_RAD, NOISE_N, NOISE_NM = 1e-4, 2e-4, 0.05, 2e-3
 DOOR = {"I": 4.1, "b_v": 2.2, "b_c": 1.3}
 SENSOR = Rotation.from_euler("xyz", [20, -35, 50], degrees=True), np.array([0.02, -0.01, 0.05])
-"""Of the load cell in the tool's frame."""
+SENSORS = (
+    SENSOR,
+    (Rotation.from_euler("xyz", [-80, 15, 10], degrees=True), np.array([-0.1, 0.05, 0.12])),
+    (Rotation.from_euler("xyz", [0, 0, 170], degrees=True), np.array([0.0, -0.15, 0.02])),
+)
+"""Of load cells in the tool's frame."""
 FREE_DOOR = "object: free-door.yaml\n"
 FREE_DOOR_FILE = """name: free-door
 mechanism: {type: hinge}
@@ -70,10 +75,8 @@ def write_door(folder: Path, seed: int = 0, **options: Any) -> Path:
     touched = np.clip(t - 2, 0, 1)
     radial = touched * (6 * np.sin(0.7 * t + seed) + 4 * np.sin(5.3 * t))
     force = np.stack([radial, (torque + arm[1] * radial) / arm[0], 5 * touched * np.cos(0.4 * t)], axis=1)
-    held = Rotation.from_matrix(np.broadcast_to((grasp * SENSOR[0]).as_matrix(), (len(t), 3, 3)))
-    offset = grasp.apply(SENSOR[1])  # of the sensor from the tool, in the door's axes
-    moment = np.stack([touched * np.sin(t), touched * np.cos(0.3 * t), 0 * t], axis=1) - np.cross(offset, force)
-    wrench = np.hstack([held.inv().apply(force), held.inv().apply(moment)])
+    moment = np.stack([touched * np.sin(t), touched * np.cos(0.3 * t), 0 * t], axis=1)
+    wrench = np.hstack([force @ grasp.as_matrix(), moment @ grasp.as_matrix()])
     segments = "{static: [0.2, 1.8], quasi_static: [2.2, 13.5], train: [14.5, 30], test: [30.5, 39]}"
     (folder / "free-door.yaml").write_text(FREE_DOOR_FILE)
     return _write(folder, rng, t, position, turn * grasp, wrench, FREE_DOOR, segments, **options)
@@ -87,9 +90,8 @@ def write_drawer(folder: Path, seed: int = 0, aside: float = 1.0, **options: Any
     runner = Rotation.from_euler("z", 37, degrees=True).as_matrix()[:, 0]
     across = aside * np.clip(t - 5, 0, 1) * (2 * np.sin(0.9 * t) + np.sin(6.1 * t))
     force = np.outer(f, runner) + np.outer(across, [-runner[1], runner[0], 0.0])
-    mounted = turn * SENSOR[0]
-    force = mounted.inv().apply(force)
-    wrench = np.hstack([force, np.cross([0.0, 0.01, 0.06], force)])
+    force = turn.inv().apply(force)
+    wrench = np.hstack([force, np.cross([0.03, 0.01, 0.1], force)])
     position = np.outer(x, runner) + np.array([0.4, -0.3, 0.7])
     turns = Rotation.from_matrix(np.broadcast_to(turn.as_matrix(), (len(t), 3, 3)))
     segments = "{static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46.5, 57]}"
@@ -106,6 +108,7 @@ def _write(
     head: str,
     segments: str,
     *,
+    cells: int = 1,
     stored: str = "xyzw",
     said: str | None = None,
     unit: str = "m",
@@ -113,8 +116,9 @@ def _write(
     world_axes: bool = False,
     damage: str = "",
 ) -> Path:
-    """Files as a robot writes them: poses at `RATE_HZ`, the load cell at `FORCE_HZ` on a clock `LATE_S` ahead.
+    """Files as a robot writes them: poses at `RATE_HZ`, load cells at `FORCE_HZ` on a clock `LATE_S` ahead.
 
+    wrench: on the object, about the tool's origin and in its axes. cells: how many load cells share it.
     stored: what the file holds; said: what the experiment file says. unit, unit_said: of the positions.
     world_axes: the wrench is not in the sensor's axes. damage: to the poses, "spike" or "step".
     """
@@ -137,16 +141,19 @@ def _write(
     scale = {"m": 1.0, "mm": 1e3}[unit]
     rows = np.hstack([at[:, None], scale * where, numbers])
     _table(folder / "robot.csv", ["t", "x", "y", "z", *names], rows)
-    if world_axes:
-        mounted = turn * SENSOR[0]
-        wrench = np.hstack([mounted.apply(wrench[:, :3]), mounted.apply(wrench[:, 3:])])
-    zero = np.array([1.2, -0.7, 0.4, 0.02, -0.03, 0.01])
-    wrench = wrench + zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, wrench.shape)
-    _table(folder / "wrist.csv", ["t", *"abcdef"], np.hstack([t[:, None] + LATE_S, wrench]))
+    for i, (mounted, w) in enumerate(zip(SENSORS, shared(wrench, t, cells), strict=False)):
+        if world_axes:
+            w = np.hstack([(turn * mounted[0]).apply(part) for part in np.hsplit(w, 2)])
+        zero = np.array([1.2, -0.7, 0.4, 0.02, -0.03, 0.01]) * (1 + i)
+        w = w + zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, w.shape)
+        _table(folder / f"wrist{i}.csv", ["t", *"abcdef"], np.hstack([t[:, None] + LATE_S, w]))
     places = [f"{n}: {{column: {n}, unit: {unit_said or unit}}}" for n in "xyz"]
     angles = ", unit: rad" if stored in ("rotation-vector", "euler-zyx") else ""
     places += [f"{n}: {{column: {n}{angles}}}" for n in names]
     channels = ", ".join(f"{c}: {{column: {c}, unit: {'N' if i < 3 else 'N m'}}}" for i, c in enumerate("abcdef"))
+    wrenches = [f"{{file: wrist{i}.csv, time: {{column: t, unit: s}}, columns: {{{channels}}}}}" for i in range(cells)]
+    places_of = [f"{{rotation: {R.as_matrix().tolist()}, translation: {r.tolist()}}}" for R, r in SENSORS[:cells]]
+    listed = [f"[{', '.join(x)}]" if cells > 1 else x[0] for x in (wrenches, places_of)]
     path = folder / "poses.yaml"
     path.write_text(
         f"""{head}stage: body
@@ -158,13 +165,28 @@ recordings:
     position: [x, y, z]
     orientation: [{", ".join(names)}]
     stored: {said or stored}
-  wrench: {{file: wrist.csv, time: {{column: t, unit: s}}, columns: {{{channels}}}}}
+  wrench: {listed[0]}
 poses:
-  sensor: {{rotation: {SENSOR[0].as_matrix().tolist()}, translation: {SENSOR[1].tolist()}}}
+  sensor: {listed[1]}
 segments: {segments}
 """
     )
     return path
+
+
+def shared(wrench: Array, t: Array, cells: int) -> list[Array]:
+    """The wrench on an object as load cells show it, each in its own frame: hands also work against each other."""
+    touched, parts = np.clip(t - 2, 0, 1)[:, None], list[Array]()
+    rest = wrench
+    for i in range(cells - 1):
+        part = touched * np.stack([(4 + k) * np.sin((0.5 + 0.37 * k + i) * t) for k in range(6)], axis=1)
+        part[:, 3:] *= 0.1
+        parts.append(part)
+        rest = rest - part
+    shown: list[Array] = []
+    for (R, r), w in zip(SENSORS, [rest, *parts], strict=False):
+        shown.append(np.hstack([R.inv().apply(w[:, :3]), R.inv().apply(w[:, 3:] - np.cross(r, w[:, :3]))]))
+    return shown
 
 
 def _table(path: Path, header: list[str], rows: Iterable[Iterable[float]]) -> None:

@@ -132,3 +132,44 @@ def test_the_order_of_a_quaternion_follows_from_its_names_or_must_be_said(tmp_pa
         )
     path.write_text(unsaid)
     assert read_experiment(path).config.recordings.poses.reading == "xyzw"
+
+
+def test_three_load_cells_on_one_door_are_a_list(tmp_path: Path) -> None:
+    path = pose_files.write_door(tmp_path, cells=3)
+    result = run_experiment(read_experiment(path))
+    assert result.passed, _fatal(result)
+    for name, value in pose_files.DOOR.items():
+        low, high = result.data["parameters"][name]["ci95"]
+        assert abs((low + high) / 2 - value) < 0.75 * (high - low), name
+    assert list(result.data["zero"]["sensors"]) == ["sensor", "sensor_2", "sensor_3"]
+
+
+WEIGHT = "{mass: 1 kg, com: [0, 0, 0]}"
+LISTS = [
+    ("file: wrist0.csv, ", "file: wrist0.csv, name: left, ", "recordings.wrench.1.name: two sensors are called 'left'"),
+    ("wrist1.csv", "wrist0.csv", "it holds the same numbers as recordings.wrench.0"),
+    ("-0.15, 0.02]}]", "-0.15, 0.02]}, {}]", "recordings.wrench.3: this key is missing: poses.sensor.3 is given"),
+    ("stage: body", f"stage: body\nhandle: [{WEIGHT}, {WEIGHT}]", "there are 2 handles and 3 load cells"),
+    ("wrist2.csv", "wrist9.csv", "recordings.wrench.2.file: .*wrist9.csv"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), LISTS)
+def test_lists_of_sensors_that_do_not_fit_are_refused(old: str, new: str, words: str, tmp_path: Path) -> None:
+    path = pose_files.write_door(tmp_path, cells=3)
+    text = path.read_text().replace("{file: wrist1.csv, ", "{file: wrist1.csv, name: left, ")
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(PalpateError, match=words):
+        run_experiment(read_experiment(path))
+
+
+def test_two_load_cells_that_were_exchanged_are_named(tmp_path: Path) -> None:
+    path = pose_files.write_door(tmp_path, cells=2)
+    text = path.read_text()
+    path.write_text(text.replace("wrist0", "wrist").replace("wrist1", "wrist0").replace("wrist.csv", "wrist1.csv"))
+    try:
+        said = _fatal(run_experiment(read_experiment(path)))
+    except PalpateError as error:
+        said = [str(error)]
+    assert any("exchange recordings.wrench.0 and recordings.wrench.1" in sentence for sentence in said), said

@@ -72,8 +72,10 @@ def save_result(
     figures: svg or pdf, tables: csv or latex, beside the report; sections: what that shows, if not all. Without the
     libraries of the extra `report` there is no page, and a message says so.
     """
+    from palpate.experiment.file.sensors import numbered
+
     paths: list[Path] = list(result.save(folder))
-    handles = [(handle, folder / name) for name, handle in zip(("handle", "handle_2"), result.handles, strict=False)]
+    handles = [(handle, folder / numbered("handle", i + 1)) for i, handle in enumerate(result.handles)]
     for one, where in (*handles, (result, folder)):
         more = save_page(where / "report.html", palpate.write_report, one, sections=sections)
         if tables is not None:

@@ -16,6 +16,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file import reading
 from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.file.schema import HandleWeightPart, sensor_label
+from palpate.experiment.file.sensors import sensors_of
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.compensation import Compensation, compensation
@@ -168,18 +169,18 @@ def handles_of(experiment: Experiment[Any], tell: Tell) -> Handles:
     config = experiment.config
     if not config.captured:
         return Handles()
-    cells = [c for c in (config.recordings.wrench, config.recordings.wrench_2) if c is not None]
-    sensors = [sensor_label(config.sensor, c.device) for c in cells]
-    shared = config.handle_2 is None  # one stands for both, and may have been measured on either sensor
-    first = _handle(experiment, "handle", config.handle, sensors if shared else sensors[:1], tell)
-    if len(cells) == 1:
-        return first
-    if shared:
-        second = Handles(first.phis)
-    else:
-        after = portion(tell, 0.5 if first.results else 0.0, 1.0)
-        second = _handle(experiment, "handle_2", config.handle_2, sensors[1:], after)
-    return Handles(first.phis + second.phis, first.results + second.results, first.findings + second.findings)
+    keys = sensors_of(config)
+    labels = [sensor_label(config.sensor, key.wrench.device) for key in keys]
+    if len({key.handle_key for key in keys}) == 1:  # it stands for all, and may have been measured on any sensor
+        one = _handle(experiment, keys[0].handle_key, keys[0].handle, labels, tell)
+        return replace(one, phis=one.phis * len(keys))
+    each: list[Handles] = []
+    for i, (key, label) in enumerate(zip(keys, labels, strict=True)):
+        part = portion(tell, i / len(keys), (i + 1) / len(keys))
+        each.append(_handle(experiment, key.handle_key, key.handle, [label], part))
+    joined = ([x for h in each for x in getattr(h, name)] for name in ("phis", "results", "findings"))
+    phis, results, findings = (tuple(x) for x in joined)
+    return Handles(phis, results, findings)
 
 
 def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str], tell: Tell) -> Handles:

@@ -18,7 +18,7 @@ from palpate.report import plots
 from palpate.report.model_plots import compared, directions
 from palpate.report.page import Figure, Json, Table, table
 from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, short, shown_in
-from palpate.report.tables import DEVICES, half_width
+from palpate.report.tables import device_word, half_width
 
 _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
@@ -236,7 +236,7 @@ def clock_figure(name: str, clock: Offset) -> Figure:
     valley = [plots.band(-half, half, COLOURS[1], 0.4)] if np.isfinite(half) else []
     data = (curve(lags[order], share, "unexplained", mode="lines+markers"),)
     return plots.figure(
-        f"Clock of the {DEVICES.get(name, name)}",
+        f"Clock of the {device_word(name)}",
         "There should be one clear valley at zero; the 95 % interval is shaded and often narrower than the line.",
         [Panel("unexplained, %", data, y=scale)],
         plots.x_title("lag from the estimated offset, ms"),

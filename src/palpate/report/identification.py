@@ -199,7 +199,7 @@ def _markers(_: Data, view: View) -> Iterator[Block | None]:
 def _recordings(data: Data, view: View) -> Iterator[Block | None]:
     held = {} if view.body is None else {view.body.key: (view.body.recording, ())}
     held |= {key: (i.recording, i.channels) for key, i in view.instruments.items()}
-    parts = [(tables.DEVICES[key], r, inspection.describe(r, names=names)) for key, (r, names) in held.items()]
+    parts = [(tables.device_word(key), r, inspection.describe(r, names=names)) for key, (r, names) in held.items()]
     clocks = {f"{word}, {Path(said['file']).name}": said["clocks"][0] for word, _, said in parts}
     yield inspection.sampling_table(clocks)
     causes: dict[str, list[str]] = {}

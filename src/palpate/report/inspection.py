@@ -52,7 +52,7 @@ from palpate.report.page import (
 from palpate.report.page import write_page as write
 from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line
 from palpate.report.plots import millimetres as mm
-from palpate.report.tables import DEVICES
+from palpate.report.tables import device_word
 
 _LOOKED_AT = 1 << 16
 """Samples of a channel, spread over all, that tell its noise to half a percent."""
@@ -94,7 +94,7 @@ def write_inspection(path: Path, inspection: Inspection) -> None:
     count = len(inspection.recordings)
     subtitle = f"{count} recording{'s' if count != 1 else ''}"
     if inspection.reference and inspection.devices:
-        subtitle += f", clocks compared with that of {DEVICES.get(inspection.reference, inspection.reference)}"
+        subtitle += f", clocks compared with that of {device_word(inspection.reference)}"
     write(path, inspection.title or "Inspection of recordings", inspection_sections(inspection), subtitle=subtitle)
 
 
@@ -402,7 +402,7 @@ def _marker_states(body: MarkedBody) -> NDArray[np.int8]:
 def _clocks(inspection: Inspection) -> Iterator[_Part]:
     """Offset and drift of each device against the reference; the misfit over the lag, and the signals compared."""
     devices = {n: d for n, d in inspection.devices.items() if inspection.reference and n != inspection.reference}
-    reference = DEVICES.get(inspection.reference, inspection.reference)
+    reference = device_word(inspection.reference)
     names = ("offset, s", "± 95 %, ms", "at, s", "drift, ppm", "95 % interval", "explains", "next best", "how")
     records, figures = list[dict[str, str]](), list[_Part]()
     for name, device in devices.items():
@@ -420,7 +420,7 @@ def _clocks(inspection: Inspection) -> Iterator[_Part]:
                 there = replace(offset, value_s=clock.offset_s, lags_s=sign * offset.lags_s, std_s=half / 1.96)
                 figures.append(partial(clock_figure, name, there))
             figures.append(partial(_overlays, inspection, name, device, clock))
-        records.append({"device": DEVICES.get(name, name), **dict(zip(names, cells, strict=True))})
+        records.append({"device": device_word(name), **dict(zip(names, cells, strict=True))})
     note = f"Offset: {reference} time minus the device's time of the same instant."
     yield table(records, marked=[d.clock is None for d in devices.values()], note=note)
     yield from figures

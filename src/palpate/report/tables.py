@@ -27,7 +27,7 @@ _NAMED = 3
 """Parameters that a line names."""
 _NOTHING = 0.1
 """Of the half width of an interval: a smaller change is none."""
-DEVICES = {
+_DEVICES = {
     "imu": "IMU",
     "wrench": "load cell",
     "wrench_2": "second load cell",
@@ -35,6 +35,12 @@ DEVICES = {
     "poses": "poses",
 }
 _OTHERWISE = {"still": "from the untouched handles", "estimated": "estimated along", "none": "left as recorded"}
+
+
+def device_word(key: str) -> str:
+    """What an instrument is called that stands under this key in results."""
+    stem, _, number = key.partition("_")
+    return _DEVICES.get(key) or (f"{_DEVICES.get(stem, stem)} {number}" if number else key)
 
 
 def result_text(data: Data) -> Any:
@@ -222,7 +228,7 @@ def clocks_table(data: Data) -> Table:
     for name, clock in clocks.items():
         std, drift, estimated = clock.get("std_s"), clock.get("drift_ppm"), bool(clock.get("estimated"))
         spread = clock.get("drift_std_ppm")
-        cells = {"clock of": DEVICES.get(name, name)}
+        cells = {"clock of": device_word(name)}
         cells["offset, s"] = f"{round(clock['reference_minus_device_s'], 6) + 0.0:.6f}"
         cells["± 95 %, ms"] = f"{1.96e3 * std:.3f}" if std is not None and estimated else "-"
         cells["drift, ppm"] = "-" if drift is None else f"{drift:+.1f}"

@@ -20,6 +20,7 @@ from palpate.errors import DataProblem, ExperimentProblem, FileProblem, PalpateE
 from palpate.experiment.file import schema
 from palpate.experiment.file.quantities import Position, shown
 from palpate.experiment.file.schema import ExperimentPart, MotionPart, Options, RecordingPart, SamplesPart, WrenchPart
+from palpate.experiment.file.sensors import listed, problems_of, wrenches_of
 from palpate.files import read_bytes
 from palpate.mechanisms import Row
 from palpate.model import Model, load_object
@@ -173,8 +174,13 @@ def _reference_key(experiment: Experiment[Any], i: int) -> str:
 def recordings_of(experiment: Experiment[Any]) -> dict[str, RecordingPart]:
     """The recordings that an experiment file names, by their key."""
     recordings: schema.Part = experiment.config.recordings
-    named = ((name, getattr(recordings, name)) for name in type(recordings).model_fields)
-    return {name: part for name, part in named if part is not None}
+    parts: dict[str, RecordingPart] = {}
+    for name in type(recordings).model_fields:
+        value: Any = getattr(recordings, name)
+        for i, part in enumerate(cast("list[RecordingPart]", value if isinstance(value, list) else [value])):
+            if part is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                parts[f"{name}.{i}" if isinstance(value, list) else name] = part
+    return parts
 
 
 def _check(experiment: Experiment[Any]) -> None:
@@ -188,8 +194,8 @@ def _check(experiment: Experiment[Any]) -> None:
             for i, part in enumerate(config.reference)
             if part.file is not None
         ]
-        if isinstance(config.handle, str) and config.handle not in shipped_experiments():
-            files.append(("handle", experiment.source.parent / config.handle))
+        handles = [(key, h) for key, h in listed(config, "handle") if isinstance(h, str)]
+        files += [(key, experiment.source.parent / h) for key, h in handles if h not in shipped_experiments()]
     for key, path in files:
         if not path.is_file() and not (path / "metadata.yaml").is_file():  # a ROS 2 bag is a folder
             with experiment.at(key):
@@ -262,7 +268,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "poses": Condition("files with recordings.poses", lambda c: c.motion_from == "poses"),
     "load cell": Condition("files with recordings.wrench, not recordings.signals", lambda c: c.motion_from != "table"),
     "an IMU": Condition("files with recordings.imu", lambda c: c.recordings.imu is not None),
-    "two load cells": Condition("files with recordings.wrench_2", lambda c: c.recordings.wrench_2 is not None),
+    "two load cells": Condition("files with recordings.wrench_2", lambda c: len(wrenches_of(c)) > 1),
     "known mass": Condition("files with known_mass", lambda c: c.known_mass is not None),
     "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
     "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),
@@ -336,6 +342,8 @@ def _given(part: schema.Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
         value = getattr(part, name)
         if isinstance(value, schema.Part):
             yield from _given(value, f"{prefix}{name}.")
+        for i, one in enumerate(cast("list[Any]", value) if isinstance(value, list) else []):
+            yield from _given(one, f"{prefix}{name}.{i}.") if isinstance(one, schema.Part) else ()
 
 
 _NEEDED = {
@@ -369,9 +377,7 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
             yield missing("handle", f"model_of: {config.model_of} needs it")
         if config.handle is None and config.handle_2 is not None:
             yield missing("handle", "handle_2 is given")
-        there, other = sorted(("recordings.wrench_2", "markers.sensor_2"), key=held, reverse=True)
-        if config.motion_from == "markers" and held(there) and not held(other):
-            yield missing(other, f"{there} is given, and what the second hand does cannot be guessed")
+        yield from problems_of(config)
     if config.clocks != "auto":
         for name in ("mocap", "poses", "imu", "wrench"):
             if getattr(config.recordings, name, None) is not None and getattr(config.clocks, name) is None:

@@ -41,6 +41,7 @@ class WrenchPart(FilePart):
     """The load cell's recording."""
 
     format: Literal["dspace-mat", "csv", "parquet", "c3d", "hdf5", "mat", "rosbag", "smartwheel"] | None = FORMAT
+    name: str = key("what this sensor is called, where there are several", "right", default="")
     device: str | None = optional("which device of a dSPACE file", "Platform")
     channels: Annotated[Names, Field(min_length=6, max_length=6)] | None = optional(
         "names of f_x, f_y, f_z, n_x, n_y, n_z in the file; if absent: Fx1_RawZero to Tz1_RawZero (device Platform_2: "
@@ -161,7 +162,11 @@ class SignalsPart(FilePart):
 
 
 RecordingPart = WrenchPart | ImuPart | MocapPart | PosesPart | SignalsPart
-WRENCH: Any = optional("the load cell's recording", "{file: wrench.mat}")
+WRENCH: Any = optional(
+    "the load cell's recording; of several load cells on one body, which share a clock, a list",
+    "{file: wrench.mat}",
+    "[{file: right.csv, name: right}, {file: left.csv, name: left}]",
+)
 IMU: Any = optional("the IMU's recording", "{file: imu.csv}")
 STATIC: Any = optional(
     "the same markers at rest: the reference cloud", "{file: s.csv}", only=("mocap", "reference: static")
@@ -171,7 +176,7 @@ STATIC: Any = optional(
 class RecordingsPart(Part):
     """Which file holds what: a load cell with an IMU, markers or poses, or one table of signals."""
 
-    wrench: WrenchPart | None = WRENCH
+    wrench: WrenchPart | list[WrenchPart] | None = WRENCH
     imu: ImuPart | None = IMU
     mocap: MocapPart | None = optional("the markers' recording: the reference clock", "{file: a.csv}", only="body")
     static: MocapPart | None = STATIC
@@ -181,9 +186,9 @@ class RecordingsPart(Part):
         only="body",
     )
     wrench_2: WrenchPart | None = optional(
-        "the second load cell's recording, for objects with two handles; it shares the first one's clock",
+        "the second load cell's recording, as a list under wrench has it",
         "{file: wrench.mat, device: Platform_2}",
-        only="mocap",
+        only="markers",
     )
     signals: SignalsPart | None = optional(
         "instead of all others: a table of signals",
@@ -307,8 +312,9 @@ class MarkersPart(Part):
         "from, to: a stretch in which the body rests, s", "[0, 2]", only="reference: still"
     )
     longest_gap: q.Seconds = key("gaps up to this are bridged by a spline where no pose is known, s", default=0.1, ge=0)
-    sensor: SensorMarkersPart | None = optional(
-        "markers on the sensor module", "{markers: [Door1, Door2, Door3], offset: {rotation: ..., translation: ...}}"
+    sensor: SensorMarkersPart | list[SensorMarkersPart] | None = optional(
+        "markers on the sensor module; of several, a list in the order of recordings.wrench",
+        "{markers: [Door1, Door2, Door3], offset: {rotation: ..., translation: ...}}",
     )
     sensor_2: SensorMarkersPart | None = optional(
         "markers on the second sensor module",
@@ -595,9 +601,9 @@ class ExperimentPart(CommonPart):
         default=PoseFramesPart(),
         only="poses",
     )
-    handle: str | HandleWeightPart | None = optional(
+    handle: str | HandleWeightPart | list[str | HandleWeightPart] | None = optional(
         "the handle's experiment file, which is identified first, or its model.json; or mass and centre of mass, where "
-        "only its weight counts",
+        "only its weight counts. On several sensors one may stand for all, or each has its own, in a list",
         "handle/handle.yaml",
         only=("body", "load cell"),
     )
@@ -742,7 +748,7 @@ class CapturePart(Part):
     mocap: MocapPart = key("the markers' recording; its clock is the reference", "{file: a.csv}")
     static: MocapPart | None = STATIC
     imu: ImuPart | None = IMU
-    wrench: WrenchPart | None = WRENCH
+    wrench: WrenchPart | None = optional("the load cell's recording", "{file: wrench.mat}")
 
 
 class MotionPart(CommonPart):

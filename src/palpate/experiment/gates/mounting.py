@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import PalpateError
+from palpate.experiment.file.sensors import wrenches_of
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
@@ -42,6 +43,8 @@ OTHER_READING = 0.7
 MISTAKEN_SHARE, ORDER_SHARE, WELL_PERCENT = 0.5, 0.1, 1.0
 """... and a mistake in the file is named when less than this share of the squares is left without it. Other readings,
 and mistakes with several sensors, are not looked for where no more than so much is left, because that takes long."""
+WELL_NOISE = 20.0
+"""... and what is left is not so many times the noise of the load cells."""
 AT_ONCE = 8
 """Mistakes that are tried together: more would fill the memory with wrenches."""
 MOST_LEFT = 0.3
@@ -89,7 +92,7 @@ def signs(case: Case) -> Iterator[Finding]:
     evidence, remedy = f"without constraints {names} are impossible", "check the sign of the wrench (sign: of the "
     if case.config.motion_from == "table":
         remedy = "check the columns of recordings.signals, their order and units, and on whom the force acts (sign:)"
-    elif len(case.fit.inputs.sensors) == 2:
+    elif len(case.fit.inputs.sensors) > 1:
         remedy += "recordings), the frames of sensors and axle (markers), and that right and left are not exchanged"
     else:
         remedy += "recording) and the frames of sensor and mechanism (markers.sensor, markers.hinge.points)"
@@ -216,7 +219,7 @@ def lever(case: Case) -> Iterator[Finding]:
         way = moment / max(force, 1e-300)
         if LEVER_M[0] < way < LEVER_M[1]:
             continue
-        place = "recordings.wrench" if i == 0 else f"recordings.wrench_{i + 1}"
+        place = wrenches_of(case.config)[i][0]
         both = f"forces of {force:.2g} N and moments of {moment:.2g} N m"
         evidence = f"{both} would mean a hand that pulls {way:.2g} m beside the sensor"
         severity = Severity.FATAL if way > LEVER_M[0] else Severity.WARNING  # it may pull straight at the sensor
@@ -335,8 +338,9 @@ def _idle_components(fit: Fit) -> dict[str, FloatArray]:
 
 def mistaken(case: Case) -> Iterator[Finding]:
     """A usual mistake in the file, if the wrench is explained far better without it."""
-    largest = max((e["percent_of_range"] or 0.0 for e in case.rms.get("train", {}).values()), default=0.0)
-    if case.prepared.capture is None or (len(case.fit.inputs.sensors) > 1 and largest < WELL_PERCENT):
+    rows = case.rms.get("train", {}).values()
+    well = all((e["percent_of_range"] or 0.0) < WELL_PERCENT and e["value"] < WELL_NOISE * e["noise"] for e in rows)
+    if case.prepared.capture is None or (len(case.fit.inputs.sensors) > 1 and well):
         return
     ours, best = _unexplained(case.fit.train), (MISTAKEN_SHARE, None)
     possible = mistakes(case.experiment, case.prepared.capture, case.fit.inputs)

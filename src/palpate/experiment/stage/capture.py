@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import MotionPart
+from palpate.experiment.file.sensors import listed, numbered
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.posed import read_posed
@@ -185,14 +186,13 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
 
 
 def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
-    """The frames that the markers show: sensor, sensor_2, hinge, axle."""
+    """The frames that the markers show: sensor, sensor_2, ..., hinge, axle."""
     part = experiment.config.markers
     roles: dict[str, frames.Roles] = {}
-    for name, sensor in (("sensor", part.sensor), ("sensor_2", part.sensor_2)):
-        if sensor is not None:
-            a, b, c = sensor.markers
-            offset = recordings.pose_of(experiment, f"markers.{name}.offset", sensor.offset, "the markers' frame")
-            roles[name] = frames.SensorRoles((a, b, c), offset)
+    for i, (key, sensor) in enumerate(listed(part, "sensor", "markers.")):
+        a, b, c = sensor.markers
+        offset = recordings.pose_of(experiment, f"{key}.offset", sensor.offset, "the markers' frame")
+        roles[numbered("sensor", i + 1)] = frames.SensorRoles((a, b, c), offset)
     hinge = part.hinge
     if hinge is not None and hinge.axis and hinge.towards is not None and hinge.points is not None:
         roles["hinge"] = frames.HingeRoles(tuple(hinge.axis), hinge.towards, hinge.points)
@@ -452,7 +452,7 @@ def _placement(
         findings += why
     if placement is None:
         return None
-    sensor = experiment.config.markers.sensor
+    sensor = next((part for _, part in listed(experiment.config.markers, "sensor")), None)
     if sensor is not None and isinstance(body, MarkedBody):
         # a frame of three markers is known in the cloud to a part of their noise
         corners = body.placed.select(sensor.markers).points

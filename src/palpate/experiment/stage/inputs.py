@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from palpate.elements import SensorBias
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import HandleWeightPart
+from palpate.experiment.file.sensors import listed
 from palpate.findings import Finding
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, build_balance, compress
 from palpate.identify.balance import Segment, compress_each, merge
@@ -699,6 +700,10 @@ class Handles:
     """Of their identification, where that was run."""
     findings: tuple[Finding, ...] = ()
 
+    def each(self, sensors: int) -> tuple[FloatArray | None, ...]:
+        """Of so many sensors: one may stand for all."""
+        return self.phis * sensors if len(self.phis) == 1 else self.phis
+
     @property
     def known(self) -> bool:
         """Whether what each weighs is known."""
@@ -751,7 +756,7 @@ def _prior_of_part(experiment: Experiment[Any], prior: Prior, handles: Handles, 
     if config.model_of == "weight-only":
         wrong = f"model_of: weight-only is neither the body nor the whole, so a prior of the {of} does not fit"
         raise experiment.problem("prior.of", wrong, "leave it out, or choose another model_of")
-    weights = any(isinstance(h, HandleWeightPart) for h in (config.handle, config.handle_2))
+    weights = any(isinstance(h, HandleWeightPart) for _, h in listed(config, "handle"))
     if not handles.known or weights:
         wrong = f"a prior of the {of} cannot be turned into one of the {config.model_of} without the handles' inertia"
         raise experiment.problem("prior.of", wrong, "give handle as a file, or the other numbers")

@@ -11,6 +11,7 @@ import numpy as np
 
 from palpate.elements import Gravity
 from palpate.errors import PalpateError
+from palpate.experiment.file.sensors import numbered
 from palpate.experiment.stage.fit import Fit, natural_sizes
 from palpate.experiment.stage.inputs import (
     Inputs,
@@ -81,7 +82,6 @@ GRIP, AROUND_S, OUTSTANDING, LOUDER = 0.05, 0.15, 0.5, 3.0
 that is left, and squares so many times those of the rest."""
 SKIP_PLACES, SKIP_ROUNDS = 12, 3
 """Moments at which rows may be missing, looked for all over the segments, and closer around the best one each time."""
-SENSORS = ("wrench", "wrench_2")
 UNMEASURED = 3.0
 """Tenths by which options may be off that nobody measured."""
 PLACES, WAVES, SLOW_S = 6, 4, 10.0
@@ -671,6 +671,6 @@ def _of_sensors(fit: Fit) -> Iterator[Effect]:
             np.array(inputs.mechanism.project(k, list(sensor.to_body(x).T), ARRAYS))
             for x in (*turns, shown.reshape(-1, 6))
         ]
-        columns, name = np.nan_to_num(np.array(rows)), SENSORS[i]
+        columns, name = np.nan_to_num(np.array(rows)), numbered("wrench", i + 1)
         yield Effect("turned", name, 0.0, columns[:3])
         yield Effect("scale", name, 0.0, columns[3:])

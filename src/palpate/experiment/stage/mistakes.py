@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
 from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.sensors import numbered, sensors_of
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.capture import CapturedMotion
@@ -21,12 +22,7 @@ from palpate.motion.frames import sensor_frame
 from palpate.physics.arrays import FloatArray, nearest
 from palpate.physics.motion import Poses, transform
 
-SENSOR_NAMES = ("sensor", "sensor_2")
-
-SWAPPED = (
-    "right and left load cell seem to be exchanged (the wrench is explained {}): exchange recordings.wrench and "
-    "recordings.wrench_2, or markers.sensor and markers.sensor_2"
-)
+SWAPPED = "{} and {} load cell seem to be exchanged (the wrench is explained {{}}): exchange {} and {}, or {} and {}"
 
 
 def mistakes(
@@ -35,8 +31,11 @@ def mistakes(
     """What people confuse: cause, key, words with a place for how well it explains the wrench, and the inputs without
     it.
     """
-    if len(inputs.sensors) == 2:
-        yield "swapped", "recordings.wrench_2", SWAPPED, swapped(inputs)
+    keys = sensors_of(experiment.config)
+    for a, b in combinations(keys, 2):
+        two = ("right", "left") if len(keys) == 2 else (str(a.number), str(b.number))
+        words = SWAPPED.format(*two, a.wrench_key, b.wrench_key, a.mount_key, b.mount_key)
+        yield "swapped", b.wrench_key, words, swapped(inputs, a.number - 1, b.number - 1)
     mechanism, body = inputs.mechanism, captured.body
     for i, link in enumerate(mechanism.linkages):
         for way, other in link.others.items():
@@ -63,16 +62,15 @@ def _other_orders(
     experiment: Experiment[Any], body: MarkedBody, inputs: Inputs
 ) -> Iterator[tuple[str, str, str, Inputs]]:
     """The three markers of a sensor in another order."""
-    for i, name in enumerate(("sensor", "sensor_2")[: len(inputs.sensors)]):
-        part = getattr(experiment.config.markers, name)
-        offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+    for i, key in enumerate(sensors_of(experiment.config)):
+        part: Any = key.mount
+        offset = recordings.pose_of(experiment, f"{key.mount_key}.offset", part.offset, "the markers' frame")
         for order in list(permutations(part.markers))[1:]:
             a, b, c = body.placed.points[[marker_index(body.placed.names, marker) for marker in order]]
-            frame = inputs.sensors[i].T_body_sensor @ np.linalg.inv(body.frames[name]) @ sensor_frame(a, b, c, offset)
-            sensors = list(inputs.sensors)
-            sensors[i] = replace(sensors[i], T_body_sensor=frame)
+            sensors, turned = list(inputs.sensors), np.linalg.inv(body.frames[key.role]) @ sensor_frame(a, b, c, offset)
+            sensors[i] = replace(sensors[i], T_body_sensor=sensors[i].T_body_sensor @ turned)
             words = f"the markers are in the wrong order (the wrench is explained {{}}): write [{', '.join(order)}]"
-            yield "order", f"markers.{name}.markers", words, replace(inputs, sensors=tuple(sensors))
+            yield "order", f"{key.mount_key}.markers", words, replace(inputs, sensors=tuple(sensors))
 
 
 def _other_poses(experiment: Experiment[Any], body: Body, inputs: Inputs) -> Iterator[tuple[str, str, str, Inputs]]:
@@ -106,8 +104,8 @@ def _turned(body: Body, poses: Poses, sensors: tuple[Sensor, ...]) -> tuple[Sens
     seen = body.poses.seen & poses.seen
     U, _, Vt = np.linalg.svd(np.mean(body.poses.rotation[seen].transpose(0, 2, 1) @ poses.rotation[seen], axis=0))
     other: list[Sensor] = []
-    for name, sensor in zip(SENSOR_NAMES, sensors, strict=False):
-        R, T = body.frames[name][:3, :3], sensor.T_body_sensor
+    for i, sensor in enumerate(sensors):
+        R, T = body.frames[numbered("sensor", i + 1)][:3, :3], sensor.T_body_sensor
         other.append(replace(sensor, T_body_sensor=transform(T[:3, :3] @ R.T @ (U @ Vt) @ R, T[:3, 3])))
     return tuple(other)
 
@@ -118,7 +116,7 @@ def _from_world(body: Body, inputs: Inputs) -> Inputs:
     """
     measured, sensors = list[FloatArray](), list[Sensor]()
     for i, sensor in enumerate(inputs.sensors):
-        R = body.poses_of(SENSOR_NAMES[i]).rotation
+        R = body.poses_of(numbered("sensor", i + 1)).rotation
         if len(inputs.measured):
             parts = np.split(inputs.measured[i], 2, axis=1)
             measured.append(np.hstack([np.einsum("nji,nj->ni", R, w) for w in parts]))
@@ -144,8 +142,11 @@ def _other_axes(inputs: Inputs) -> Iterator[tuple[str, str, str, Inputs]]:
         yield "axes", "recordings.wrench", words, other
 
 
-def swapped(inputs: Inputs) -> Inputs:
+def swapped(inputs: Inputs, a: int = 0, b: int = 1) -> Inputs:
     """The same with two load cells exchanged, right for left."""
-    wrenches = [s.wrench for s in reversed(inputs.sensors)]
-    sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
-    return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
+    order = list(range(len(inputs.sensors)))
+    order[a], order[b] = b, a
+    sensors = tuple(replace(s, wrench=inputs.sensors[i].wrench) for s, i in zip(inputs.sensors, order, strict=True))
+    return replace(
+        inputs, sensors=sensors, measured=inputs.measured[order] if len(inputs.measured) else inputs.measured
+    )

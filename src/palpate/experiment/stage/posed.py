@@ -10,6 +10,7 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.file.poses import PosesPart, Stored
 from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.sensors import listed, numbered
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.body import Body
 from palpate.findings import Finding, Severity
@@ -53,8 +54,8 @@ def read_posed(experiment: Experiment[Any]) -> Body:
     poses, jumps = without_jumps(poses)
     findings += _jump_findings(jumps)
     frames: dict[str, FloatArray] = {}
-    if experiment.config.poses.sensor is not None:
-        frames["sensor"] = recordings.pose_of(experiment, "poses.sensor", experiment.config.poses.sensor, "the sensor")
+    for i, (key, sensor) in enumerate(listed(experiment.config.poses, "sensor", "poses.")):
+        frames[numbered("sensor", i + 1)] = recordings.pose_of(experiment, key, sensor, "the sensor")
     return Body(
         key="poses",
         recording=recording,

@@ -16,6 +16,7 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
+from palpate.experiment.file.sensors import SensorKeys, sensors_of
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.body import Body, MarkedBody
@@ -207,9 +208,10 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         why = "its weight is taken as part of the preload, which is right only where weight does not move the object"
         findings += [] if handles.known else [Finding("handle", why, "no handle is given")]
     zero, at_contact = _zero(experiment, model, handles)
+    keys, T_body_cloud = sensors_of(config), np.linalg.inv(T_cloud_body)
     sensors = tuple(
-        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_root(experiment, body, name))
-        for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
+        Sensor(cell.even, T_body_cloud @ body.frames[key.role], phi, _turn_root(experiment, body, key))
+        for key, cell, phi in zip(keys, cells, handles.each(len(cells)), strict=True)
     )
     tell("smoothing the motion", 0.4)
     smoothed, travel_std, up = None, 0.0, np.zeros(2) if ground is None else ground.up
@@ -260,7 +262,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     there = [(float(a), float(b)) for a, b in clock.from_reference(np.array(used).reshape(-1, 2))]
     findings += [f for cell in cells for f in cell.faults(there)]
     cells[0] = replace(cells[0], clock=clock, offset=offset)
-    instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
+    instruments = {key.device: cell for key, cell in zip(keys, cells, strict=True)} | captured.devices
     inputs = inputs.on_clock(clock)
     return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
 
@@ -481,8 +483,8 @@ def _clock(
     except DataProblem as error:  # no clock helps where something else is wrong: which mistake would explain it?
         best = (EXPLAINED, "", "")
         turned = tuple(replace(s, wrench=replace(s.wrench, x=-s.wrench.x)) for s in blind.sensors)
-        parts, keys = experiment.config.recordings, ("wrench", "wrench_2")[: len(turned)]
-        right = " and ".join(f"recordings.{k}.sign: {OTHER_SIDE[getattr(parts, k).sign]}" for k in keys)
+        keys = sensors_of(experiment.config)
+        right = " and ".join(f"{k.wrench_key}.sign: {OTHER_SIDE[k.wrench.sign]}" for k in keys)
         words = f"the wrench has the wrong sign (it is explained {{}}): write {right}"
         sign = ("sign", "recordings.wrench", words, replace(blind, sensors=turned))
         for _, key, words, other in (sign, *_usual_filter(experiment, blind), *mistakes(experiment, captured, blind)):
@@ -525,15 +527,15 @@ EXPLAINED = 0.9
 OTHER_SIDE = {"on-handle": "on-other-side", "on-other-side": "on-handle"}
 
 
-def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
+def _turn_root(experiment: Experiment[Any], body: Body, key: SensorKeys) -> FloatArray:
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
     if not isinstance(body, MarkedBody):  # it is mounted on what the poses show, and known as well as that is stated
         return np.zeros((3, 0))
-    part: Any = getattr(experiment.config.markers, name)
+    part: Any = key.mount
     # noise alone; what does not average out is declared as sensor_rotation
     std = body.checked.scale.noise_m / np.sqrt(body.averaged)
     corners = body.placed.points[[marker_index(body.placed.names, marker) for marker in part.markers]]
-    offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+    offset = recordings.pose_of(experiment, f"{key.mount_key}.offset", part.offset, "the markers' frame")
 
     def rotation(points: FloatArray) -> FloatArray:
         return sensor_frame(points[0], points[1], points[2], offset)[:3, :3]
@@ -586,7 +588,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     """A free body with one sensor, such as a handle. The load cell's clock is the reference."""
     config = experiment.config
     tell("reading the load cell", 0.0)
-    wrench = recordings.read_wrench(experiment, config.recordings.wrench)
+    wrench = recordings.read_wrench(experiment, sensors_of(config)[0].wrench)
     tell("reading the IMU", 0.1)
     imu = recordings.read_imu(experiment, config.recordings.imu)
     part = config.filtering

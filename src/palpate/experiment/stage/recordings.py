@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import PalpateError
+from palpate.experiment.file.poses import SensorPosePart
 from palpate.experiment.file.reading import Experiment, RecordingPart, load_options, wrench_channels
 from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SamplesPart, SensorPart, SignalsPart, WrenchPart
+from palpate.experiment.file.sensors import wrenches_of
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.model import Model
@@ -85,9 +87,8 @@ class Instrument:
         return replace(self, clock=None if offset is None else offset.clock, offset=offset)
 
 
-def read_wrench(experiment: Experiment[Any], part: WrenchPart, key: str = "wrench") -> Instrument:
+def read_wrench(experiment: Experiment[Any], part: WrenchPart, place: str = "recordings.wrench") -> Instrument:
     """A load cell: the wrench that moves what is behind the sensor (the handle), N and N m (FORMATS, Sign)."""
-    place = f"recordings.{key}"
     recording = load_part(experiment, place, part)
     with experiment.at(f"{place}.channels"):
         names = wrench_channels(part, list(recording))
@@ -102,23 +103,21 @@ def read_wrench(experiment: Experiment[Any], part: WrenchPart, key: str = "wrenc
 
 def read_wrenches(experiment: Experiment[Any]) -> list[Instrument]:
     """All load cells of a body: what each passes on to it, the opposite of what moves the handle."""
-    recordings = experiment.config.recordings
     cells: list[Instrument] = []
-    for key, part in (("wrench", recordings.wrench), ("wrench_2", recordings.wrench_2)):
-        if part is None:
-            continue
+    for key, part in wrenches_of(experiment.config):
         try:
             instrument = read_wrench(experiment, part, key)
         except PalpateError as error:
-            if key == "wrench":
+            if not cells:
                 raise
-            raise experiment.problem("recordings.wrench_2", f"as a second load cell: {error}") from error
+            raise experiment.problem(key, f"as a further load cell: {error}") from error
         if float(np.nanmax(np.nanstd(instrument.even.x, axis=0))) < IDLE:
-            raise experiment.problem(f"recordings.{key}", "its numbers never change: this load cell did not measure")
+            raise experiment.problem(key, "its numbers never change: this load cell did not measure")
         cells.append(replace(instrument, even=replace(instrument.even, x=-instrument.even.x)))
-    if len(cells) == 2 and np.array_equal(cells[0].even.x, cells[1].even.x):
-        same = "it holds the same numbers as recordings.wrench: name the other device or other channels"
-        raise experiment.problem("recordings.wrench_2", same)
+        for (other, _), cell in zip(wrenches_of(experiment.config), cells[:-1], strict=False):
+            if np.array_equal(cell.even.x, cells[-1].even.x):
+                same = f"it holds the same numbers as {other}: name the other device or other channels"
+                raise experiment.problem(key, same)
     return cells
 
 
@@ -203,7 +202,7 @@ def load_part(experiment: Experiment[Any], key: str, part: RecordingPart) -> Rec
         return load(experiment.path(part.file), format=part.format, **load_options(part))
 
 
-def pose_of(experiment: Experiment[Any], key: str, part: PosePart, what: str) -> FloatArray:
+def pose_of(experiment: Experiment[Any], key: str, part: PosePart | SensorPosePart, what: str) -> FloatArray:
     """A pose of the experiment file as a transform (4, 4)."""
     with experiment.at(f"{key}.rotation"):
         return transform(nearest_rotation(part.rotation, what=f"rotation of {what}"), part.translation)

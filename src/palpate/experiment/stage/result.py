@@ -16,6 +16,7 @@ from palpate.elements import SensorBias
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
+from palpate.experiment.file.sensors import listed, numbered, sensors_of, wrenches_of
 from palpate.experiment.stage.compensation import Compensation
 from palpate.experiment.stage.fit import Fit, damping_changes
 from palpate.experiment.stage.ground import Ground, resistance, with_feet
@@ -24,7 +25,7 @@ from palpate.experiment.stage.lack import LackOfFit
 from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
 from palpate.experiment.stage.recordings import Instrument, sensor_of
 from palpate.experiment.stage.variations import taken_as_exact
-from palpate.experiment.stage.view import SENSOR_NAMES, View, picture
+from palpate.experiment.stage.view import View, picture
 from palpate.files import finite, read_bytes, sha256, write_text
 from palpate.findings import Finding, sentences
 from palpate.identify import Solution, compress, cross_validate
@@ -122,8 +123,8 @@ class Result:
         """
         result, model = Path(folder) / "result.json", Path(folder) / "model.json"
         write_text(result, json.dumps(self.data, indent=1, allow_nan=False) + "\n")
-        for name, handle in zip(("handle", "handle_2"), self.handles, strict=False):
-            handle.save(Path(folder) / name)
+        for i, handle in enumerate(self.handles):
+            handle.save(Path(folder) / numbered("handle", i + 1))
         if self.model is None:
             model.unlink(missing_ok=True)
             return (result,)
@@ -185,7 +186,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
         "systematic": {source: dict(by) for source, by in fit.sources.items()},
         "taken_as_exact": taken_as_exact(fit),
-        "zero": _zero(fit, sensor_of(config.sensor)),
+        "zero": _zero(fit, sensor_of(config.sensor), [key.label for key in sensors_of(config)]),
         "handles": _handles(experiment, prepared, fit),
         "replay": replay_entry(case.replay),
         "clocks": _clocks(prepared.instruments),
@@ -367,16 +368,16 @@ def excitation(k: Kinematics, inside: Any) -> dict[str, dict[str, float]]:
     return {kind: dict(zip("xyz", map(rms_of_axis, signals), strict=True)) for kind, signals in kinds.items()}
 
 
-def _zero(fit: Fit, accuracy: SensorPart) -> dict[str, Any]:
+def _zero(fit: Fit, accuracy: SensorPart, labels: Sequence[str]) -> dict[str, Any]:
     """Zeros of the load cells: where from, of each sensor, and how parameters change if they are known otherwise."""
     inputs = fit.inputs
     entry: dict[str, Any] = {"from": inputs.zero, "unit": "N, N m"}
     if inputs.zero == "still":
-        entry["sensors"] = _named(zeros_of(inputs))
+        entry["sensors"] = _named(zeros_of(inputs), labels)
     if inputs.zero == "estimated":
         total = np.array([fit.solution[p.name].value for p in SensorBias().parameters])
         entry["in_body_frame"] = dict(zip(WRENCH_AXES, total.tolist(), strict=True))
-        entry["sensors"] = _named(split_zero(inputs.sensors, total, accuracy))
+        entry["sensors"] = _named(split_zero(inputs.sensors, total, accuracy), labels)
         entry["note"] = SUM_ONLY
     if inputs.at_contact is not None:
         entry["at_contact"] = dict(zip(WRENCH_AXES, inputs.at_contact.tolist(), strict=True))
@@ -384,8 +385,9 @@ def _zero(fit: Fit, accuracy: SensorPart) -> dict[str, Any]:
     return entry
 
 
-def _named(zeros: FloatArray) -> dict[str, dict[str, float]]:
-    return {n: dict(zip(WRENCH_AXES, v, strict=True)) for n, v in zip(SENSOR_NAMES, zeros.tolist(), strict=False)}
+def _named(zeros: FloatArray, labels: Sequence[str]) -> dict[str, dict[str, float]]:
+    names = labels or ("sensor",)
+    return {name: dict(zip(WRENCH_AXES, v, strict=True)) for name, v in zip(names, zeros.tolist(), strict=True)}
 
 
 def split_zero(sensors: Sequence[Sensor], total: FloatArray, accuracy: SensorPart) -> FloatArray:
@@ -430,10 +432,11 @@ def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
 
 def _handles(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> dict[str, Any]:
     """The handle behind each sensor: its source, its numbers in the sensor's frame, what its identification said."""
-    config, entries = experiment.config, dict[str, Any]()
-    given = (config.handle, config.handle_2 or config.handle)
-    results = (*prepared.handles, *prepared.handles, None, None)[:2]  # one may stand for both
-    for name, part, sensor, result in zip(SENSOR_NAMES, given, fit.inputs.sensors, results, strict=False):
+    entries, given = dict[str, Any](), [(key, part) for key, part in listed(experiment.config, "handle")]
+    read = [key for key, part in given if isinstance(part, str) and not part.endswith(".json")]
+    results = dict(zip(read, prepared.handles, strict=False))
+    for key, sensor in zip(sensors_of(experiment.config), fit.inputs.sensors, strict=False):
+        name, part, result = key.label, key.handle, results.get(key.handle_key)
         if part is None or sensor.handle is None:
             continue
         weight = isinstance(part, HandleWeightPart)
@@ -537,10 +540,11 @@ def _about(
         "identified_from": experiment.source.name,
         "palpate": version("palpate"),
     }
-    parts = [p for p in (config.recordings.wrench, config.recordings.wrench_2) if p is not None]
+    parts = [part for _, part in wrenches_of(config)]
     if parts:
         about["sensor"] = ", ".join(sensor_label(config.sensor, p.device) for p in parts)
-    for key, part in (("handle", config.handle), ("handle_2", config.handle_2)):
+    for i, (_, part) in enumerate(listed(config, "handle")):
+        key = numbered("handle", i + 1)
         if isinstance(part, HandleWeightPart):
             about[key] = f"{part.mass:g} kg at {part.com} m, weight only"
         elif part is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from palpate.experiment.file.sensors import numbered
 from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.inputs import coordinates_of, projected, zeros_of
@@ -22,7 +23,6 @@ from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.motion import Poses, transform
 from palpate.runtime.replay import Replay, Window
 
-SENSOR_NAMES = ("sensor", "sensor_2")
 ARROWS, PATH = 48, 600
 """Wrenches and points of a path that are drawn."""
 
@@ -203,7 +203,8 @@ def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene:
     at = int(np.flatnonzero(inside)[inside.sum() // 2])
     T = transform(body.poses.rotation[at], body.poses.position[at])
     arrows, paths = list[Arrows](), dict[str, FloatArray]()
-    for name, w in zip(SENSOR_NAMES, fit.inputs.measured - zeros_of(fit.inputs)[:, None], strict=False):
+    for i, w in enumerate(fit.inputs.measured - zeros_of(fit.inputs)[:, None]):
+        name = numbered("sensor", i + 1)
         poses, word = body.poses_of(name), name.replace("_", " ")
         path = np.where(seen[:, None], poses.position, np.nan)
         paths[f"path of the {word}"] = path[:: max(1, -(-len(path) // PATH))]
