@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.frames import RollingMotion, sensor_frame
+from palpate.motion.frames import sensor_frame
+from palpate.motion.wheels import RollingMotion
 from palpate.physics.motion import Poses
 
 Array = NDArray[np.float64]

@@ -16,13 +16,12 @@ from palpate.motion.frames import (
     HingeRoles,
     SensorRoles,
     axle_frame,
-    check_wheel,
     frame_of,
     frames_of,
     hinge_frame,
-    rolling,
     sensor_frame,
 )
+from palpate.motion.wheels import check_wheel, rolling
 from palpate.physics.motion import Poses, transform
 from tests.poses import measured_sensor_poses, pose_difference
 

@@ -16,7 +16,6 @@ from palpate.motion.frames import (
     HingeRoles,
     SensorRoles,
     check_hinge,
-    check_wheel,
     frame_of,
     frames_of,
     hinge_from_frame,
@@ -24,8 +23,8 @@ from palpate.motion.frames import (
     hinge_from_path,
     hinge_motion,
     inclination,
-    rolling,
 )
+from palpate.motion.wheels import check_wheel, rolling
 from palpate.physics.motion import Poses
 from palpate.recording import load
 from tests.poses import heading, measured_sensor_poses, pose_difference

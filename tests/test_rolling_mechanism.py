@@ -17,7 +17,7 @@ from palpate.elements import Coulomb, Foot, FootFriction, RigidBody, ScalarInert
 from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms import Rolling
 from palpate.model import Model, load_object
-from palpate.motion.frames import rolling
+from palpate.motion.wheels import rolling
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.inertia import inertia_matrix, phi_from_mass_properties
 from palpate.physics.motion import Kinematics, Motion, Poses

@@ -21,6 +21,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from palpate.errors import PalpateError
 from palpate.export import common, joints
 from palpate.export.common import Files, Part, axis_text, child, names_of, numbers
 from palpate.export.joints import FAR, FASTEST, STEP, Curves, OneJoint, Stops, WheelBody
@@ -85,6 +86,8 @@ def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
     bare, left_out = common.object_to_export(model, by_motion=True)
     mechanism = bare.mechanism
     joints.check_exportable(bare, mass)
+    if mechanism.floor and mechanism.wheel is None:
+        raise PalpateError(f"model {bare.name!r}: this format cannot say it yet; export C or an FMU")
     root = ElementTree.Element("mujoco", {"model": common.plain(bare.name)})
     child(root, "compiler", {"angle": "radian", "autolimits": "true", "balanceinertia": "false"})
     option = child(root, "option", {"timestep": repr(STEP), "integrator": "implicitfast"})

@@ -159,7 +159,7 @@ def _handle(mechanism: Mechanism, handle: Sequence[float] | FloatArray | None) -
 def _control_frame(model: Model, positions: FloatArray, handle: FloatArray) -> tuple[FloatArray, str]:
     """R_body_control and what its axes are."""
     mechanism = model.mechanism
-    if mechanism.wheel is not None:
+    if mechanism.floor:
         still = [*positions, *[0.0] * len(mechanism.accelerations)]
         state = [0.0 if n in ("x", "y", "yaw") else x for n, x in zip(mechanism.state, still, strict=True)]
         return np.array(mechanism.place(state, FLOATS)[0], dtype=float).T, "x ahead, y left, z up"

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from palpate.errors import PalpateError
 from palpate.export import common, joints
 from palpate.export.common import Files, Part, axis_text, child, numbers
 from palpate.export.joints import FAR, OneJoint
@@ -30,6 +31,8 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
     bare, left_out = common.object_to_export(model, by_motion=True)
     mechanism = bare.mechanism
     joints.check_exportable(bare, mass)
+    if mechanism.floor and mechanism.wheel is None:
+        raise PalpateError(f"model {bare.name!r}: this format cannot say it yet; export C or an FMU")
     root = ElementTree.Element("robot", {"name": common.plain(bare.name) or "object"})
     extension = child(root, "mujoco")
     child(extension, "compiler", {"balanceinertia": "false", "fusestatic": "false"})

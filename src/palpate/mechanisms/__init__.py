@@ -14,6 +14,7 @@ from palpate.mechanisms.mechanism import Joint as Joint
 from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row
 from palpate.mechanisms.mechanism import Wheel as Wheel
+from palpate.mechanisms.planar import Planar as Planar
 from palpate.mechanisms.ratio_table import RatioTable as RatioTable
 from palpate.mechanisms.rolling import Rolling as Rolling
 from palpate.mechanisms.screw import Screw as Screw
@@ -21,7 +22,9 @@ from palpate.mechanisms.slide import Slide as Slide
 from palpate.mechanisms.track_arm import TrackArm as TrackArm
 from palpate.mechanisms.two_points import TwoPoints as TwoPoints
 
-MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Slide, Screw, Rolling)})
+MECHANISMS: Mapping[str, type[Any]] = MappingProxyType(
+    {m.type: m for m in (Free, Hinge, Slide, Screw, Rolling, Planar)}
+)
 """The mechanism types that an object file may name."""
 LINKAGES: Mapping[str, type[Any]] = MappingProxyType(
     {link.type: link for link in (FourBar, TrackArm, TwoPoints, RatioTable)}

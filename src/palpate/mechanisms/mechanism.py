@@ -12,7 +12,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.linkage import TRIED, Linkage, followed
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
 from palpate.physics.units import STANDARD_GRAVITY, shown
@@ -83,6 +83,8 @@ class Mechanism(ABC):
     """The coordinate that end stops act on and that pictures have on their x-axis: the only freedom, where it is."""
     z_up: ClassVar[bool] = False
     """Whether z of its frame points up wherever it stands: then weight works by the height that `place` says alone."""
+    floor: ClassVar[str] = ""
+    """Of what stands on a floor, along which its world lies: the role of the markers that show its frame."""
     way: ClassVar[tuple[str, str]] = ("forth", "back")
     """Words for moving along the main coordinate with positive and with negative speed."""
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.0)
@@ -142,6 +144,11 @@ class Mechanism(ABC):
         return tuple(length for link in self.linkages for length in link.lengths)
 
     @property
+    def holds_sideways(self) -> bool:
+        """Whether wheels keep the origin of the body frame from moving along its y axis."""
+        return False
+
+    @property
     def wheel(self) -> Wheel | None:
         """What rolls on the ground."""
         return None
@@ -154,6 +161,11 @@ class Mechanism(ABC):
     @property
     def untold(self) -> tuple[str, ...]:
         """Coordinates with another one's position, or without an acceleration: forces along them look at neither."""
+        return ()
+
+    @property
+    def following(self) -> tuple[str, ...]:
+        """Positions that no pose shows: they follow from the path, and `coordinates_of` fills them in."""
         return ()
 
     @property
@@ -308,6 +320,10 @@ class Mechanism(ABC):
         Angles are unwrapped; NaN where the pose is not known. Refuses poses that the mechanism does not allow.
         """
         raise PalpateError(f"mechanism {self.type!r}: it cannot read its coordinates from poses")
+
+    def unsettled(self, poses: Poses) -> BoolArray:
+        """(samples,): where the path does not tell the positions that follow from it."""
+        return np.zeros(len(poses), dtype=bool)
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """Positions and their derivatives (..., positions) -> the speeds of the state (..., freedoms)."""

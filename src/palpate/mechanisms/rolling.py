@@ -103,6 +103,7 @@ class Rolling(Mechanism):
     feet: tuple[tuple[float, float, float], ...] = ()
     type: ClassVar[str] = "rolling"
     z_up: ClassVar[bool] = True
+    floor: ClassVar[str] = "axle"
     options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "radius": "m", "track": "m", "feet": "m"}
     frame: ClassVar[str] = (
         "B: origin in the middle of the axle, z left along it, y towards the handles (level at pitch zero), x = y x z"

@@ -52,7 +52,7 @@ def grip_of(model: Model, radius: float | None = None) -> Grip:
     if not (mechanism.main is not None or (mechanism.wheel is not None and mechanism.wheel.moves == "planar")):
         raise PalpateError(
             f"model {model.name!r}: one hand at one point cannot hold it: the closed loop is for what moves in one "
-            "way, such as a hinge, and for a body that rolls in a plane (moves: planar)"
+            "way, such as a hinge, and for what rolls straight ahead (mechanism: rolling, moves: planar)"
         )
     place, out = np.array(mechanism.hand), np.array(mechanism.outward)
     if radius is not None:

@@ -49,7 +49,7 @@ _EVERYDAY_SPEED = {"rad": 3.0, "m": 1.0}
 """Everyday speeds of a main coordinate, by its unit."""
 _EVERYDAY = {
     **{"x": 1.0, "y": 1.0, "yaw": math.pi, "camber": 0.4, "pitch": 0.6},
-    **{"forward_speed": 1.5, "yaw_rate": 1.5, "camber_rate": 1.0, "pitch_rate": 2.0},
+    **{"forward_speed": 1.5, "sideways_speed": 1.0, "yaw_rate": 1.5, "camber_rate": 1.0, "pitch_rate": 2.0},
 }
 """Everyday positions and speeds of what rolls, by the names in its state."""
 _DRAWS = 60
@@ -171,7 +171,7 @@ def couplings(
 
 def _forward(model: Model) -> Model:
     model = model.of_object()
-    if model.mechanism.main is None and model.mechanism.wheel is None:
+    if model.mechanism.main is None and not model.mechanism.floor:
         raise PalpateError(f"model {model.name!r}: energy can be counted only of what is guided or rolls")
     return model
 
@@ -180,7 +180,8 @@ def random_states(model: Model, rng: np.random.Generator, count: int) -> FloatAr
     """(count, states), within the range of each position and at everyday speeds; feet are not in the ground."""
     mechanism = model.mechanism
     if mechanism.main is None:
-        spans = [(-_EVERYDAY[name], _EVERYDAY[name]) for name in mechanism.state]
+        most = [_EVERYDAY.get(name, math.pi) for name in mechanism.state]  # casters turn all the way round
+        spans = [(-x, x) for x in most]
     else:
         most = _EVERYDAY_SPEED[mechanism.coordinates[mechanism.main]]
         spans = [moving_range(model), (-most, most)]

@@ -27,9 +27,10 @@ from palpate.motion.clock import ClockMap, interpolated
 from palpate.motion.cloud import Markers, Source, markers_of, nan_mean
 from palpate.motion.derivatives import Bandwidth, pose_motion
 from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
-from palpate.motion.frames import HingeAxis, RollingMotion
+from palpate.motion.frames import HingeAxis
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import angular_velocity, window_mean
+from palpate.motion.wheels import RollingMotion
 from palpate.physics.arrays import FloatArray, least_squares, spread_rows
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels

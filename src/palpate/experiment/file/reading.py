@@ -273,6 +273,8 @@ CONDITIONS: Mapping[str, Condition] = {
     "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
     "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),
     "wheel": Condition("objects that roll", None, lambda m: m.mechanism.wheel is not None),
+    "floor": Condition("objects on a floor", None, lambda m: bool(m.mechanism.floor)),
+    "base": Condition("objects of mechanism: planar", None, lambda m: m.mechanism.floor == "base"),
     "linkage": Condition("objects with a linkage of measured lengths", None, lambda m: bool(m.mechanism.lengths)),
     "mass": Condition(
         "models with a mass among their parameters", None, lambda m: "kg" in [p.unit for p in m.parameters.values()]
@@ -386,7 +388,7 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
 
 def _wrong_stage(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
     """A stage that cannot identify such an object."""
-    held = model.mechanism.main is not None or model.mechanism.wheel is not None
+    held = model.mechanism.main is not None or bool(model.mechanism.floor)
     if held != (config.stage == "body"):
         wrong = f"stage: {config.stage} does not identify {model.name!r}, which {'is held' if held else 'moves freely'}"
         yield "object", wrong, f"write stage: {'body' if held else 'handle'}, or name another object"
@@ -426,11 +428,12 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         if config.bias == "estimated":
             wrong = "with one freedom, a constant force on the load cell looks the same as a preloaded spring"
             yield "bias", f"it cannot be estimated here: {wrong}", "write bias: still or none"
-    if config.motion_from == "poses" and mechanism.wheel is not None:
-        yield "recordings.poses", "they do not show where the axle of an object that rolls is", "give recordings.mocap"
+    if config.motion_from == "poses" and mechanism.floor:
+        wrong = "they do not show where the axle of an object that rolls is, or its frame on the floor"
+        yield "recordings.poses", wrong, "give recordings.mocap"
     if config.motion_from == "markers":
         kinds = [joint.kind for joint in mechanism.joints]
-        needed = "axle" if mechanism.wheel is not None else "hinge" if kinds == ["turn"] else None
+        needed = mechanism.floor or ("hinge" if kinds == ["turn"] else None)
         if needed is not None and getattr(config.markers, needed) is None:
             yield f"markers.{needed}", "this key is missing: it says where the mechanism is", ""
 

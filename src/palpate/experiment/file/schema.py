@@ -5,7 +5,7 @@ A key that acts only for some objects or instruments says so once, in `only`; `r
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import pydantic
 from pydantic import AliasChoices, BeforeValidator, Field
@@ -296,6 +296,18 @@ class AxleMarkersPart(Part):
     )
 
 
+class BaseMarkersPart(Part):
+    """What stays on the floor: two markers on its fixed axle, or along it; z is up."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("axle", "ahead")
+    axle: Pair | None = optional("right, left: markers at the ends of a fixed axle, or above them", "[ID1, ID2]")
+    ahead: Pair | None = optional(
+        "from, to: markers on its middle line, the second straight ahead of the first; a fixed axle is then found from "
+        "the motion, as the line that never slips sideways",
+        "[ID3, ID4]",
+    )
+
+
 class MarkersPart(Part):
     """Which markers sit on the body, and what some of them stand for."""
 
@@ -325,6 +337,9 @@ class MarkersPart(Part):
     )
     axle: AxleMarkersPart | None = optional(
         "an axle on which the body rolls", "{axle: [ID8, ID11], across: [[ID9, ID6]], radius: 0.197 m}", only="wheel"
+    )
+    base: BaseMarkersPart | None = optional(
+        "the frame of a body that stays on the floor, such as a cart", "{axle: [ID1, ID2]}", only="base"
     )
     feet: Names = key(
         "markers near the feet: times at which they are down are left out", "[ID7, ID12]", default=[], only="wheel"
@@ -509,7 +524,7 @@ class UncertainPart(Part):
     gyroscope_scale: q.Fraction | None = deviation("the gyroscope's scale, as a fraction", "0.2 %", "imu", lt=1)
     sensor_position: q.Length | None = deviation("the sensor's place on the object, each axis, m", "2 mm", "markers")
     sensor_rotation: q.Angle | None = deviation("its rotation, about each axis; with its unit", "0.3 deg", "markers")
-    sensor_yaw: q.Angle | None = deviation("each sensor's turn about its own z; with its unit", "0.3 deg", "wheel")
+    sensor_yaw: q.Angle | None = deviation("each sensor's turn about its own z; with its unit", "0.3 deg", "floor")
     closed: q.Travel | None = deviation("the position's zero; an angle or a length with unit", "0.2 deg", "one-freedom")
     links: q.Length | None = deviation(
         "the length of each link, m; if absent 2 mm, or as much less as the data tell", "1 mm", "linkage"

@@ -24,6 +24,34 @@ HINGE = """\
     towards: Frame1                 # the hinge's x axis points to this marker; only its place at rest counts
     points: down                    # which way z points: the angle must grow when the object opens; else up"""
 SLIDE = "  # the line along which the object slides is found from its motion"
+AXLE = (
+    "axle: [M1, M2]                  # at the ends of the fixed axle, right and left; or ahead: [...], and it is found"
+)
+AHEAD = "ahead: [M1, M2]                 # the second is straight ahead of the first; the frame is halfway between them"
+FLOOR: Mapping[str, Mapping[str, str]] = {
+    "axle": {
+        "frame": """\
+  axle:
+    axle: [M1, M2]                  # on the wheel's axle, right and left of the wheel
+    across: [[M3, M4], [M5, M6]]    # pairs whose direction is the object's y axis, towards the handles
+    radius: 0.197 m                 # of the wheel under load: push it one turn and measure the distance
+  feet: [M5, M6]                    # near the ends of the legs, right and left; without legs: []""",
+        "moved": "legs in the air: pushed and pulled, turned, leaned to both sides, lifted and lowered",
+        "wheel": "wheel_radius: 2 mm, ",
+        "more": (
+            "# prior: {mass: 45 kg, com: [-0.1, 0.45, 0], inertia_com: [[3.7, 0, 0], [0, 1.1, 0], [0, 0, 3.1]], "
+            "spread: 30 %}   # a drawing\n"
+            "# rows: moments                     # as in the paper; default: all, with the forward force\n"
+        ),
+    },
+    "base": {
+        "frame": "  base:\n    @pair@",
+        "moved": "pushed and pulled, turned to and fro on the spot and while it goes, slowly and fast",
+        "wheel": "",
+        "more": "",
+    },
+}
+"""Of what stands on a floor, by the role of its markers: what its file says otherwise."""
 TRAVEL = {"rad": ("deg", 92, "0.2 deg"), "m": ("mm", 400, "1 mm")}
 """Unit of a coordinate -> how people write it, a usual range, how well its zero is known."""
 
@@ -56,8 +84,10 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
         turns = [joint.kind for joint in model.mechanism.joints] == ["turn"]
         words |= {"frame": HINGE if turns else SLIDE, "stops": f"[0 {unit}, {most} {unit}]", "zero": zero}
         words |= {"first": parameters[0], "last": parameters[-1]}
-    held = "rolling" if model.mechanism.wheel is not None else "handle"
-    return _filled("body" if main is not None else held, words)
+    if model.mechanism.floor:
+        pair = AXLE if model.mechanism.holds_sideways else AHEAD
+        return _filled("floor", {**words, **FLOOR[model.mechanism.floor], "pair": pair})
+    return _filled("body" if main is not None else "handle", words)
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:

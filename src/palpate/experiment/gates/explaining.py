@@ -123,7 +123,7 @@ def misfit(case: Case) -> Iterator[Finding]:
             bad.append(f"{row} {', '.join(worse)} of {reach:.2g} {units[row]}")
     if not bad:
         return
-    if case.config.captured and len(case.fit.inputs.sensors) == 1 and case.model.mechanism.wheel:
+    if case.config.captured and len(case.fit.inputs.sensors) == 1 and case.model.mechanism.floor:
         evidence = "only one load cell is given: if both hands held the object, recordings.wrench_2 is missing"
         yield Finding("misfit", evidence, severity=Severity.FATAL)
     yield Finding(

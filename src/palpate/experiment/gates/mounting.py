@@ -365,10 +365,10 @@ def _unexplained(train: Compressed) -> float:
 def ground(case: Case) -> Iterable[Finding]:
     """Feet inside segments, and the wheel's radius."""
     prepared, inputs = case.prepared, case.fit.inputs
-    if prepared.ground is None or inputs.mechanism.wheel is None or inputs.poses is None:
+    if prepared.ground is None:
         return ()
-    findings = feet_findings(prepared.ground, prepared.segments)
-    return findings + wheel_findings(case.fit.rolled, inputs.mechanism.wheel.radius)
+    findings, wheel = feet_findings(prepared.ground, prepared.segments), inputs.mechanism.wheel
+    return findings if wheel is None else findings + wheel_findings(case.fit.rolled, wheel.radius)
 
 
 def contact(case: Case) -> Iterator[Finding]:

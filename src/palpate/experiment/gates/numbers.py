@@ -183,7 +183,7 @@ def known_mass(case: Case) -> Iterator[Finding]:
     """A mass from a scale that the data contradict, or that nobody weighed."""
     belief, stated = case.fit.inputs.belief, case.config.known_mass
     if stated is None:
-        if case.model.mechanism.wheel is not None:
+        if case.model.mechanism.floor:
             why = "the mass is estimated from how the object speeds up and slows down, and every inertia with it"
             remedy = "weigh it instead, known_mass: {value: 45 kg, of: whole}"
             yield Finding("mass", why, "known_mass is missing", remedy)
@@ -291,7 +291,7 @@ def leaning_on_prior(case: Case) -> Iterator[Finding]:
     belief, model = case.fit.inputs.belief, case.model
     held = [e for e in case.solution.estimates if e.status is Status.PRIOR_DOMINATED and e.prior is not None]
     lean = [e for e in held if e.name not in model.mechanism.hidden]
-    if not lean or model.mechanism.wheel is None:
+    if not lean or not model.mechanism.floor:
         return
     free = None
     if belief.prior is not None and belief.prior.damping is not None:

@@ -33,7 +33,7 @@ class Body:
     middle: FloatArray = field(default_factory=lambda: np.zeros(3))
     """(3,): where in the body its place is known best, m."""
     frames: dict[str, FloatArray] = field(default_factory=dict[str, FloatArray])
-    """T_body_frame of each declared role: sensor, sensor_2, hinge, axle."""
+    """T_body_frame of each declared role: sensor, sensor_2, hinge, axle, base."""
     feet: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
     """(feet, 3): places of the feet's markers in the body, m."""
     towards: FloatArray | None = None

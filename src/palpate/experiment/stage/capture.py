@@ -24,7 +24,7 @@ from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.motion import cloud as clouds
 from palpate.motion import derivatives as slopes
-from palpate.motion import frames
+from palpate.motion import frames, wheels
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
 from palpate.motion.cloud import Cloud, Markers, fill_gaps, mean_cloud
 from palpate.motion.extrinsics import (
@@ -186,7 +186,7 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
 
 
 def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
-    """The frames that the markers show: sensor, sensor_2, ..., hinge, axle."""
+    """The frames that the markers show: sensor, sensor_2, ..., hinge, axle, base."""
     part = experiment.config.markers
     roles: dict[str, frames.Roles] = {}
     for i, (key, sensor) in enumerate(listed(part, "sensor", "markers.")):
@@ -199,6 +199,9 @@ def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
     if part.axle is not None:
         first, second = part.axle.axle
         roles["axle"] = frames.AxleRoles((first, second), tuple((a, b) for a, b in part.axle.across))
+    if part.base is not None:
+        first, second = part.base.axle or part.base.ahead or ("", "")  # one of them is given
+        roles["base"] = frames.BaseRoles((first, second), "x" if part.base.axle is None else "y")
     return roles
 
 
@@ -227,7 +230,7 @@ class CapturedMotion:
     """The hinge's angle with speed and acceleration."""
     inclination_rad: tuple[float, float] | None = None
     """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
-    rolling: frames.RollingMotion | None = None
+    rolling: wheels.RollingMotion | None = None
 
 
 def attempt(findings: list[Finding], cause: str, what: Callable[[], T]) -> T | None:
@@ -294,8 +297,8 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = silent) -> Cap
             std = std if np.isfinite(std) else body.pose_std[0]
             more["inclination_rad"] = hinge_inclination(hinge.T_world_hinge[:3, 2], std, captured.placement.tilt)
     if markers.axle is not None:
-        more["rolling"] = rolls = frames.rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
-        findings += [] if markers.axle.radius is None else frames.check_wheel(rolls, markers.axle.radius)
+        more["rolling"] = rolls = wheels.rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
+        findings += [] if markers.axle.radius is None else wheels.check_wheel(rolls, markers.axle.radius)
     return replace(captured, findings=tuple(findings), **more)
 
 

@@ -5,7 +5,7 @@ the load on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from palpate.elements import Foot, FootFriction, Parameter
 from palpate.elements.element import Element
 from palpate.errors import PalpateError
+from palpate.experiment.stage.base import base_of
 from palpate.experiment.stage.capture import CapturedMotion
 from palpate.experiment.stage.fit import Fit, Rolled, solve_with
 from palpate.experiment.stage.inputs import compressed, level_axes, time_from
@@ -83,14 +84,22 @@ class Ground:
     points: tuple[tuple[float, float, float], ...]
     """Where feet touch the ground, m in the object's frame, left first; none where it never stands."""
     findings: tuple[Finding, ...]
+    T_cloud_body: FloatArray = field(default_factory=lambda: np.eye(4))
+    """The object's frame among the markers."""
+    frame_root: FloatArray = field(default_factory=lambda: np.zeros((6, 0)))
+    """(6, n): how that may be off, see `Inputs.frame_root`."""
 
 
 def ground_of(
-    captured: CapturedMotion, mechanism: Mechanism, segments: Mapping[str, Sequence[Segment]], static: Segment | None
+    captured: CapturedMotion,
+    mechanism: Mechanism,
+    segments: Mapping[str, Sequence[Segment]],
+    static: Segment | None,
+    *,
+    marked: bool = True,
 ) -> Ground:
-    """Level the axle's poses, and find when feet are down."""
-    assert mechanism.wheel is not None
-    poses = captured.body.poses_of("axle")
+    """Level the object's poses, and find when feet are down, or where a fixed axle is; marked: markers sit on it."""
+    poses = captured.body.poses_of(mechanism.floor)
     tilt = None if captured.placement is None else captured.placement.tilt
     known = _directions(poses, tilt)
     normal, findings = known.normal, list(known.findings)
@@ -99,6 +108,20 @@ def ground_of(
     if sine >= 1e-12:
         axis = np.array([normal[1], -normal[0], 0.0])
         level = exp_rotation(axis / sine * float(np.arctan2(sine, normal[2])))
+    if mechanism.wheel is None:
+        poses = Poses(poses.times_s, level @ poses.rotation, poses.position @ level.T)
+        base = base_of(poses, captured.body, mechanism, segments, marked=marked)
+        ground = Ground(
+            base.poses,
+            (level @ known.up)[:2],
+            _root(known.covariance),
+            known.vertical,
+            grounded=np.zeros(len(poses), dtype=bool),
+            blocked=mechanism.unsettled(base.poses),
+            points=(),
+            findings=(*findings, *base.findings),
+        )
+        return replace(ground, T_cloud_body=base.T_cloud_body, frame_root=base.root)
     if mechanism.wheel.moves == "planar":  # it goes along x of its frame, which is the mean heading
         axle = np.nanmean((level @ poses.rotation)[:, :2, 2], axis=0)
         level = exp_rotation(np.array([0.0, 0.0, -float(np.arctan2(-axle[0], axle[1]))])) @ level
@@ -117,7 +140,8 @@ def ground_of(
         findings.append(Finding("feet", evidence, "markers.feet names none"))
     blocked = time_from(poses.times_s, grounded) <= CLEAR_S
     root = _root(known.covariance)
-    return Ground(poses, (level @ known.up)[:2], root, known.vertical, grounded, blocked, points, tuple(findings))
+    up, T_cloud_body = (level @ known.up)[:2], captured.body.frames[mechanism.floor]
+    return Ground(poses, up, root, known.vertical, grounded, blocked, points, tuple(findings), T_cloud_body)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

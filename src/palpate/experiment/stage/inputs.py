@@ -101,7 +101,11 @@ def choose_filtering(
     if bandwidth_hz is None:
         units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
         if smoothed is None:
-            chosen = derivatives.signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
+            shown = [i for i, name in enumerate(units) if name not in model.mechanism.following]
+            units = {name: unit for name, unit in units.items() if name not in model.mechanism.following}
+            chosen = derivatives.signal_bandwidth(
+                times_s, q[:, shown], still=still, order=order, units=units
+            ).bandwidth_hz
         else:
             both = (smoothed.motion.acceleration, smoothed.noise.acceleration)
             chosen = derivatives.acceleration_bandwidth(*both, rate)
@@ -221,6 +225,9 @@ class Inputs:
     ground_root: FloatArray = field(default_factory=lambda: np.zeros((4, 0)))
     """(4, n): how the vertical and the floor on which it rolls, about x and y each, may be off together; columns of one
     standard deviation, rad."""
+    frame_root: FloatArray = field(default_factory=lambda: np.zeros((6, 0)))
+    """(6, n): how the body frame may sit elsewhere on the body: turns (rad) and shifts (m) in it, columns of one
+    standard deviation."""
     at_contact: FloatArray | None = None
     """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
     zero_error: FloatArray | None = None
@@ -487,7 +494,9 @@ def motion_noise(inputs: Inputs) -> dict[str, float]:
 def rest_of(inputs: Inputs) -> BoolArray:
     """(samples,): where nobody can tell which way a coordinate with dry friction moves."""
     mechanism = inputs.mechanism
-    if inputs.imu is not None or not mechanism.moving:
+    dry = {e.acts_on for e in inputs.model.elements if e.dry}
+    names = [name for name in mechanism.moving if name in dry] or mechanism.moving
+    if inputs.imu is not None or not names:
         return np.zeros(len(inputs.times_s), dtype=bool)
     order, rate = inputs.filtering.order, inputs.rate_hz
     # a guided object's one coordinate is known better than each of many, and short rests at turning points count; its
@@ -501,9 +510,9 @@ def rest_of(inputs: Inputs) -> BoolArray:
         noise = np.diag([derivatives.derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
     else:
         c, noise = inputs.smoothed.motion, np.diag(inputs.smoothed.speed_noise(inputs.static))
-    speeds = _coordinate_speeds(mechanism, c.position, c.speed)
+    speeds = _coordinate_speeds(mechanism, names, c.position, c.speed)
     # speeds of coordinates are linear in those of the positions
-    parts = [_coordinate_speeds(mechanism, c.position, np.broadcast_to(std, c.speed.shape)) for std in noise]
+    parts = [_coordinate_speeds(mechanism, names, c.position, np.broadcast_to(std, c.speed.shape)) for std in noise]
     limits = np.sqrt(np.nanmean(np.sum(np.square(parts), axis=0), axis=1)).tolist()
     pairs = zip(np.where(np.isfinite(speeds), speeds, np.inf), limits, strict=True)
     resting = np.any([derivatives.at_rest(speed, limit) for speed, limit in pairs], axis=0)
@@ -514,12 +523,12 @@ def rest_of(inputs: Inputs) -> BoolArray:
     return resting
 
 
-def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -> FloatArray:
-    """(coordinates with dry friction, samples)."""
+def _coordinate_speeds(mechanism: Mechanism, names: Sequence[str], q: FloatArray, q_dot: FloatArray) -> FloatArray:
+    """(coordinates, samples)."""
     states = np.hstack([q, mechanism.speeds_of(q, q_dot)])
     still = [np.zeros(len(q)) for _ in mechanism.accelerations]
     k = mechanism.expand(list(states.T), still, ARRAYS)
-    return np.array([np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in mechanism.moving])
+    return np.array([np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in names])
 
 
 def time_from(times_s: FloatArray, mask: BoolArray) -> FloatArray:

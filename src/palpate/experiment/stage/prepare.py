@@ -183,9 +183,10 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
     closed_std = hinge_std_m = axis_std_rad = 0.0
-    if model.mechanism.wheel is not None:
-        ground = ground_of(captured, model.mechanism, segments, static)
-        poses, T_cloud_body = ground.poses, body.frames["axle"]
+    if model.mechanism.floor:
+        marked = config.markers.base is None or config.markers.base.axle is not None
+        ground = ground_of(captured, model.mechanism, segments, static, marked=marked)
+        poses, T_cloud_body = ground.poses, ground.T_cloud_body
         q = model.mechanism.coordinates_of(poses)
         findings += ground.findings
     else:
@@ -243,6 +244,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         travel_std=travel_std,
         up=up,
         ground_root=np.zeros((4, 0)) if ground is None else ground.root,
+        frame_root=np.zeros((6, 0)) if ground is None else ground.frame_root,
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,
         closed_std=closed_std,

@@ -381,7 +381,7 @@ def _zero(fit: Fit, accuracy: SensorPart, labels: Sequence[str]) -> dict[str, An
         entry["note"] = SUM_ONLY
     if inputs.at_contact is not None:
         entry["at_contact"] = dict(zip(WRENCH_AXES, inputs.at_contact.tolist(), strict=True))
-    entry["change_if"] = _zero_changes(fit) if inputs.mechanism.wheel is not None else {}
+    entry["change_if"] = _zero_changes(fit) if inputs.mechanism.floor else {}
     return entry
 
 
@@ -498,10 +498,11 @@ def _mechanism(
         weights = fit.train.weights
         entry["sigma_ratios"] = {r.name: float(1 / w) for r, w in zip(mechanism.rows, weights, strict=True) if w > 0}
     ground = prepared.ground
+    if ground is not None:
+        entry["vertical"] = _vertical(fit, ground)
     if ground is not None and mechanism.wheel is not None:
         entry |= {
             "radius_m": mechanism.wheel.radius,
-            "vertical": _vertical(fit, ground),
             "feet_m": [list(point) for point in ground.points],
             "train_share_foot_down": float(np.mean(ground.grounded[inside])),
             "feet_assumed": dict(assumed),

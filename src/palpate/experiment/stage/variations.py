@@ -82,6 +82,8 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
     for other in () if inputs.smoothed is None else inputs.smoothed.sways():
         yield Variation("motion", replace(inputs, smoothed=other))
+    for change in inputs.frame_root.T:
+        yield Variation("axle", _on_frame(inputs, change))
     for turn in inputs.ground_root.T:
         yield Variation("ground", on_ground(inputs, turn))
 
@@ -181,7 +183,7 @@ def _on_clocks(inputs: Inputs, clocks: Sequence[ClockMap]) -> Iterator[Inputs]:
 def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     """The same with another vertical: turned by a rotation vector (3,), rad."""
     mechanism = inputs.mechanism
-    if mechanism.wheel is not None and inputs.poses is not None:
+    if mechanism.floor and inputs.poses is not None:
         up = inputs.up + np.array([turn[1], -turn[0]])  # turn x z
         return _turned_poses(inputs, turn) if inputs.filtering.published else replace(inputs, up=up)
     up = still_motion(inputs, np.zeros((1, inputs.q.shape[1]))).specific_acceleration[0]
@@ -199,6 +201,15 @@ def on_ground(inputs: Inputs, turn: FloatArray) -> Inputs:
     if inputs.filtering.published:  # floor and vertical are one
         return _turned_poses(inputs, tilt + floor)
     return tilted(_turned_poses(inputs, floor) if floor.any() else inputs, tilt + floor)
+
+
+def _on_frame(inputs: Inputs, change: FloatArray) -> Inputs:
+    """The same with the body frame elsewhere on the body: turned and shifted in itself, (6,) rad and m."""
+    assert inputs.poses is not None
+    T = transform(exp_rotation(change[:3]), change[3:])
+    poses, back = inputs.poses.attached(T), np.linalg.inv(T)
+    sensors = tuple(replace(s, T_body_sensor=back @ s.T_body_sensor) for s in inputs.sensors)
+    return replace(inputs.with_positions(inputs.mechanism.coordinates_of(poses)), poses=poses, sensors=sensors)
 
 
 def _turned_poses(inputs: Inputs, turn: FloatArray) -> Inputs:

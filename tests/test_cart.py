@@ -1,0 +1,128 @@
+"""Carts of other make through the command line: right numbers where the model is right, and words where it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import palpate
+from palpate.experiment import read_experiment, run_experiment
+from tests.command import palpate as command
+from tests.oracles import carts_of_other_make as carts
+
+PLACES = ((0.6, -0.2), (0.6, 0.2))
+HIDDEN = ("c_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")
+
+
+def identified(
+    folder: Path, cart: carts.Cart, seed: int, yaml: str = "object: cart\n", **more: Any
+) -> Mapping[str, Any]:
+    return run_experiment(read_experiment(carts.write(folder, cart, seed, yaml, **more))).data
+
+
+def outside(data: Mapping[str, Any], truth: dict[str, float]) -> dict[str, float]:
+    """Half widths by which numbers with an interval are off, of those beyond it."""
+    off: dict[str, float] = {}
+    for name, true in truth.items():
+        ends = data["parameters"][name]["ci95"]
+        if ends is not None:
+            off[name] = abs(true - sum(ends) / 2) / ((ends[1] - ends[0]) / 2)
+    return {name: x for name, x in off.items() if x > 1}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cart identified by the command line."""
+    folder = tmp_path_factory.mktemp("cart")
+    done = command("identify", carts.write(folder, carts.random_cart(1), 1, "object: cart\n"), "-o", folder / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_a_cart_is_identified_from_the_command_line(folder: Path) -> None:
+    data, truth = json.loads((folder / "out" / "result.json").read_text()), carts.random_cart(1).truth
+    assert not outside(data, truth)
+    for name, limit in {"m": 0.01, "c_x": 0.01, "Izz": 0.01, "b_left": 0.02, "b_right": 0.02, "b_v": 0.1}.items():
+        low, high = data["parameters"][name]["ci95"]
+        assert high - low < 2 * limit * truth[name], name
+    assert {name for name in HIDDEN if data["parameters"][name]["value"] is None} == set(HIDDEN)
+    assert {n: c["value"] < 2e-3 for n, c in data["replay"]["coordinates"].items()} == {
+        "x": True,
+        "y": True,
+        "yaw": True,
+    }
+    assert "vertical" in data["mechanism"]
+
+
+def test_its_model_goes_wherever_it_can_be_said(folder: Path) -> None:
+    for to in ("c", "fmu", "ros2-control"):
+        done = command("export", folder / "out", "--to", to, "-o", folder / to)
+        assert done.returncode == 0, done.stderr
+    done = command("validate", folder / "out" / "model.json", folder / "cart.yaml")
+    assert done.returncode == 0, done.stderr
+    done = command(
+        "simulate", folder / "out" / "model.json", "--force", "20", "--for", "1", "-o", folder / "motion.csv"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folder / "out" / "model.json").read_text())["mechanism"]["track"] == 0.5
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_its_numbers_are_inside_their_intervals(seed: int, tmp_path: Path) -> None:
+    cart = carts.random_cart(seed)
+    data = identified(tmp_path, cart, seed)
+    assert data["verdict"]["passed"]
+    assert not outside(data, cart.truth)
+
+
+def test_an_axle_without_markers_is_found_from_the_motion(tmp_path: Path) -> None:
+    cart = carts.random_cart(4)
+    data = identified(tmp_path, cart, 4, base="{ahead: [B1, B2]}")
+    assert data["verdict"]["passed"]
+    assert not outside(data, cart.truth)
+
+
+def test_an_axle_that_markers_have_elsewhere_is_named(tmp_path: Path) -> None:
+    cart = carts.random_cart(1)
+    data = identified(tmp_path, cart, 1, moved={"A1": 0.05, "A2": 0.05})
+    assert not data["verdict"]["passed"]
+    assert "50 mm behind the markers of the axle" in data["verdict"]["reasons"][0]
+    data = identified(tmp_path, cart, 1, moved={"A1": 0.007, "A2": 0.007})
+    assert data["verdict"]["passed"]
+    assert any("7 mm behind the markers" in w for w in data["warnings"])
+    assert not outside(data, cart.truth)
+
+
+def test_an_axle_that_slips_is_named(tmp_path: Path) -> None:
+    cart = replace(carts.random_cart(1), slip=0.05)
+    data = identified(tmp_path, cart, 1)
+    assert not data["verdict"]["passed"]
+    assert "its wheels slip" in data["verdict"]["reasons"][0]
+    assert not outside(data, cart.truth)
+
+
+def test_casters_that_the_model_lacks_are_noticed(tmp_path: Path) -> None:
+    cart = carts.with_casters(carts.random_cart(1), 1, PLACES)
+    data = identified(tmp_path, cart, 1)
+    assert not data["verdict"]["passed"]
+    inertial = {name: cart.truth[name] for name in ("m", "c_x", "c_y", "Izz")}
+    assert not outside(data, inertial)
+
+
+def test_markers_that_a_cart_needs_are_asked_for(tmp_path: Path) -> None:
+    path = carts.write(tmp_path, carts.random_cart(1), 1, "object: cart\n")
+    text = path.read_text()
+    path.write_text(text.replace("  base: {axle: [A1, A2]}\n", ""))
+    with pytest.raises(palpate.PalpateError, match=r"markers\.base: this key is missing"):
+        run_experiment(read_experiment(path))
+    path.write_text(text.replace("{axle: [A1, A2]}", "{axle: [A1, A2], ahead: [B1, B2]}"))
+    with pytest.raises(palpate.PalpateError, match="exactly one of axle and ahead"):
+        read_experiment(path)
+    path.write_text(text.replace("object: cart", "object: hand-truck"))
+    with pytest.raises(palpate.PalpateError, match=r"markers\.base: this key is only for"):
+        run_experiment(read_experiment(path))
