@@ -50,6 +50,7 @@ docs: .venv/.dev
 	$(BIN)/python -m tests.reference_pages > docs/experiment-file.md
 	$(BIN)/python -m tests.reference_pages object > docs/object-file.md
 	$(BIN)/python -m tests.commands_page > docs/commands.md
+	$(BIN)/python -m tests.law_pictures
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Written: build/site/index.html"
 

@@ -144,7 +144,9 @@ elements:
 ```
 
 An effect, a mechanism or a linkage of your own is a small class in a Python file that `parts: mine.py` names:
-[a part of your own](own-part.md). `palpate schema` prints the JSON Schema of these files for your editor.
+[a part of your own](own-part.md). The pictures of the elements are made by running them, each number 1 in its unit
+(of many some more, some less); forces are what a person must do. `palpate schema` prints the JSON Schema of these
+files for your editor.
 """
 
 _SEVERAL = """\
@@ -162,7 +164,8 @@ def object_reference() -> str:
     for heading, about, types in parts:
         lines += [f"## {heading}", "", *([about, ""] if about else [])]
         for name, kind in types.items():
-            lines += [f"### `{name}`", "", _words(kind), "", *_options(kind), *_parameters(kind), ""]
+            drawn = [f"![{name}](laws/{name}.svg)", ""] if types is ELEMENTS else []
+            lines += [f"### `{name}`", "", _words(kind), "", *drawn, *_options(kind), *_parameters(kind), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
