@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from palpate.elements import Element
 from palpate.errors import DataProblem, PalpateError
+from palpate.identify.pieces import PIECES, shortest_piece
 from palpate.model import Model
 from palpate.motion.derivatives import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray, triangular
@@ -27,10 +28,6 @@ from palpate.physics.motion import Kinematics, Motion
 
 Segment = tuple[float, float]
 """Seconds on the reference clock, half-open."""
-PIECES = 100
-"""A recording is cut into about so many pieces, for statistics ..."""
-SHORTEST_PIECE_S = 0.25
-"""... none of which is shorter."""
 BLOCK = 8192
 """Samples per block: as fast as any size, and a megabyte."""
 MOST_NOISY = 1
@@ -399,7 +396,7 @@ def _cut_up(balance: Balance, spans: Sequence[tuple[int, int]]) -> tuple[NDArray
     step_s = float(first[-1] - first[0]) / max(1, len(first) - 1)
     whole, used = spans[-1][1], balance.used
     outputs = [balance.outputs(b - a) for a, b in spans]
-    shortest = max(1.0, SHORTEST_PIECE_S / step_s, whole / PIECES) * sum(outputs) / whole
+    shortest = max(1.0, shortest_piece(balance.lowpass, whole, step_s), whole / PIECES) * sum(outputs) / whole
     firsts: list[int] = []
     samples: list[int] = []
     done = 0
@@ -563,7 +560,8 @@ def _compress(
     spans = _spans(balance, segments)
     step_s = (balance.times_s[-1] - balance.times_s[0]) / (len(balance.times_s) - 1)
     # enough pieces for statistics, none so short that its neighbours say the same
-    length = max(int(SHORTEST_PIECE_S / step_s), -(-sum(stop - start for start, stop in spans) // pieces), 1)
+    whole = sum(stop - start for start, stop in spans)
+    length = max(int(shortest_piece(balance.lowpass, whole, step_s)), -(-whole // pieces), 1)
     parts = [part for span in spans for part in _parts(balance, span, length, block)]
     rows, number = len(balance.weights), len(wrenches)
     y = slice(-rows * number if balance.by_features else -number, None)
@@ -575,25 +573,25 @@ def _compress(
     space = np.zeros((*_size(balance, number, 4), longest))
     for part in parts:
         blocks: list[FloatArray] = []
-        whole: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+        summaries: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         for z in _blocks(balance, source, part, space):
             wide = space[:, :, : z.shape[2]] if np.may_share_memory(z, space) else z
-            whole.append(_summary(_pieces(wide, part.pieces), _pieces(z, part.pieces)[:, :, y]))
+            summaries.append(_summary(_pieces(wide, part.pieces), _pieces(z, part.pieces)[:, :, y]))
             room -= z.size
             if room >= 0:
                 blocks.append(z.copy())
             else:  # there is no memory to keep it: what products have shown so far says whether factors will be needed
                 if by_gram is None:
-                    by_gram = _by_gram(balance, [*grams, *(s[0] for s in whole)], number)
+                    by_gram = _by_gram(balance, [*grams, *(s[0] for s in summaries)], number)
                 if by_gram:
                     again.add(part)
                 else:  # making it again would take longer than its factor does
                     factors[part] = _by_qr([*blocks, z], part, factors.get(part))
                 blocks = []
         kept[part] = blocks
-        grams.append(np.add.reduce([s[0] for s in whole]))
-        low.append(np.minimum.reduce([s[1] for s in whole]))
-        high.append(np.maximum.reduce([s[2] for s in whole]))
+        grams.append(np.add.reduce([s[0] for s in summaries]))
+        low.append(np.minimum.reduce([s[1] for s in summaries]))
+        high.append(np.maximum.reduce([s[2] for s in summaries]))
         samples.append(np.full(part.pieces, part.outputs // part.pieces))
     entries = _size(balance, number)[1]
     gram, lowest, highest = (np.concatenate(x) for x in ([g[..., :entries, :entries] for g in grams], low, high))

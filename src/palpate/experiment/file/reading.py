@@ -269,6 +269,8 @@ CONDITIONS: Mapping[str, Condition] = {
     "load cell": Condition("files with recordings.wrench, not recordings.signals", lambda c: c.motion_from != "table"),
     "an IMU": Condition("files with recordings.imu", lambda c: c.recordings.imu is not None),
     "two load cells": Condition("files with recordings.wrench_2", lambda c: len(wrenches_of(c)) > 1),
+    "gyro": Condition("motion measured by an IMU or a gyroscope", lambda c: c.gyroscope),
+    "fixed values": Condition("files with fixed", lambda c: bool(c.fixed)),
     "known mass": Condition("files with known_mass", lambda c: c.known_mass is not None),
     "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
     "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),

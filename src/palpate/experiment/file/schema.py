@@ -125,6 +125,7 @@ class SignalsPart(FilePart):
     )
     rate_known: Flag = key("false: the rate is a guess, so inertia and damping are not identifiable", default=True)
     angle: str | None = optional("name of the angle of what turns", "angle")
+    angular_rate: str | None = optional("instead: of the rate about its axis by a gyroscope, which is integrated", "wz")
     torque: str | None = optional("name of the torque on the object about its axis", "torque")
     position: str | None = optional("name of the position of what slides", "position")
     point: Three | None = optional("names of x, y, z of the point at which the object is pulled", "[x, y, z]")
@@ -137,15 +138,21 @@ class SignalsPart(FilePart):
         "absent, as recorded where an axis leans and the model holds the weight, since the vertical is known from there"
     )
     sign: Literal["on-object", "on-hand"] = key("on whom the stored force or torque acts", default="on-object")
+    free: Flag = key(
+        "true: it swings untouched and no force is recorded. Only ratios can be known: one number must be under fixed",
+        default=False,
+    )
     delay: q.Seconds = key("how late the stored force or torque is (a filter, an amplifier), s", "5 ms", default=0.0)
 
     @pydantic.model_validator(mode="after")
     def _one_pair(self) -> SignalsPart:
-        slides, path = self.position is not None, self.point is not None
-        complete = (self.angle is None) == (self.torque is None) and (slides or path) == (self.force is not None)
-        if not complete or (self.angle is not None) + slides + path != 1:
-            raise ValueError("give exactly one of the pairs angle, torque; position, force; and point, force")
-        if self.force is not None and path != isinstance(self.force, list):
+        moves = [n for n in ("angle", "angular_rate", "position", "point") if getattr(self, n) is not None]
+        push = "torque" if moves[:1] in (["angle"], ["angular_rate"]) else "force"
+        given = [n for n in ("torque", "force") if getattr(self, n) is not None]
+        if len(moves) != 1 or given != [push] * (not self.free) or (self.free and self.point is not None):
+            pairs = "angle, torque; angular_rate, torque; position, force; and point, force"
+            raise ValueError(f"give exactly one of the pairs {pairs}; with free: true the first of a pair but point")
+        if self.force is not None and (self.point is not None) != isinstance(self.force, list):
             raise ValueError("force has one name beside position, and three names beside point")
         return self
 
@@ -154,9 +161,9 @@ class SignalsPart(FilePart):
         """Names of the point's and the force's components, where the path of a point is recorded."""
         return None if self.point is None else (self.point, cast("list[str]", self.force))
 
-    def pair(self, unit: str) -> tuple[tuple[str, str], tuple[str, str]] | None:
+    def pair(self, unit: str) -> tuple[tuple[str, str], tuple[str, str | None]] | None:
         """(key, name) of the coordinate and of the effort along it, for a coordinate in "rad" or "m"; None: another."""
-        keys = ("angle", "torque") if unit == "rad" else ("position", "force")
+        keys = ("angular_rate" if self.angle is None else "angle", "torque") if unit == "rad" else ("position", "force")
         position, effort = (getattr(self, key) for key in keys)
         return None if position is None else ((keys[0], position), (keys[1], effort))
 
@@ -511,6 +518,7 @@ class UncertainPart(Part):
 
     load_cell_scale: q.Fraction | None = deviation("the load cell's scale, as a fraction", "1 %", lt=1)
     clock: q.Seconds | None = deviation("the load cell's clock against that of the motion, s", "0.2 ms")
+    fixed: q.Fraction | None = deviation("the values under fixed, each, as a fraction", "1 %", "fixed values", lt=1)
     mass: q.Mass | None = optional(
         "the mass under known_mass, kg; the old name known_mass is read too",
         "1 g",
@@ -521,7 +529,7 @@ class UncertainPart(Part):
     imu_rotation: q.Angle | None = deviation("the IMU's rotation, about each axis; with its unit", "0.5 deg", "imu")
     imu_position: q.Length | None = deviation("the IMU's position, along each axis, m", "1 mm", "imu")
     accelerometer_scale: q.Fraction | None = deviation("the accelerometer's scale, as a fraction", "0.2 %", "imu", lt=1)
-    gyroscope_scale: q.Fraction | None = deviation("the gyroscope's scale, as a fraction", "0.2 %", "imu", lt=1)
+    gyroscope_scale: q.Fraction | None = deviation("the gyroscope's scale, as a fraction", "0.2 %", "gyro", lt=1)
     sensor_position: q.Length | None = deviation("the sensor's place on the object, each axis, m", "2 mm", "markers")
     sensor_rotation: q.Angle | None = deviation("its rotation, about each axis; with its unit", "0.3 deg", "markers")
     sensor_yaw: q.Angle | None = deviation("each sensor's turn about its own z; with its unit", "0.3 deg", "floor")
@@ -750,6 +758,12 @@ class ExperimentPart(CommonPart):
         if self.recordings.poses is not None:
             return "poses"
         return "table" if self.recordings.signals is not None else "markers"
+
+    @property
+    def gyroscope(self) -> bool:
+        """Whether a gyroscope alone tells how it turns."""
+        signals = self.recordings.signals
+        return self.motion_from == "imu" or (signals is not None and signals.angular_rate is not None)
 
     @property
     def captured(self) -> bool:

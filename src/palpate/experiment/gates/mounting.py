@@ -103,7 +103,7 @@ def columns(case: Case) -> Iterator[Finding]:
     """A table that is explained far better with the force's sign reversed, its columns in another order, or in axes
     that turn with the object.
     """
-    if case.config.motion_from != "table":
+    if case.config.motion_from != "table" or case.fit.inputs.unloaded:
         return
     inputs, part = case.fit.inputs, case.config.recordings.signals
     row, inside = inputs.mechanism.row_components[0], inputs.inside(case.fit.plan.segments)
@@ -125,7 +125,7 @@ def columns(case: Case) -> Iterator[Finding]:
             continue
         way = "write " + " and ".join(f"{k}: {v}" for k, v in changes.items()).replace("'", "")
         try:
-            even = read_table(case.experiment, part.model_copy(update=changes), case.model, turning=turning)[0]
+            even = read_table(case.experiment, part.model_copy(update=changes), case.model, turning=turning).even
             other = replace(inputs, measured=np.zeros_like(inputs.measured))
             other.measured[0, :, row] = even.seen_x[:, 1]
             train, there = case.fit.again(other)
@@ -228,6 +228,8 @@ def lever(case: Case) -> Iterator[Finding]:
 
 def beside(case: Case) -> Iterator[Finding]:
     """A sensor that is not mounted as stated, and a clock or a table's effort that is late: of one row."""
+    if case.fit.inputs.unloaded:
+        return
     names, value, std = _beside_balance(case.fit)
     late, late_std = float(value[-1]), float(std[-1])
     by, way = f"{1e3 * abs(late):.1f} ms (+- {1.96e3 * late_std:.1f})", "later" if late > 0 else "earlier"
@@ -339,7 +341,9 @@ def _idle_components(fit: Fit) -> dict[str, FloatArray]:
 def mistaken(case: Case) -> Iterator[Finding]:
     """A usual mistake in the file, if the wrench is explained far better without it."""
     rows = case.rms.get("train", {}).values()
-    well = all((e["percent_of_range"] or 0.0) < WELL_PERCENT and e["value"] < WELL_NOISE * e["noise"] for e in rows)
+    well = all(
+        (e["percent_of_range"] or 0.0) < WELL_PERCENT and e["value"] < WELL_NOISE * (e["noise"] or 0.0) for e in rows
+    )
     if case.prepared.capture is None or (len(case.fit.inputs.sensors) > 1 and well):
         return
     ours, best = _unexplained(case.fit.train), (MISTAKEN_SHARE, None)

@@ -271,7 +271,7 @@ def untried(case: Case) -> Iterator[Finding]:
 def fixed(case: Case) -> Iterator[Finding]:
     """Stated parameters that the data contradict."""
     stated = {n: v for n, v in case.fit.inputs.belief.fixed.items() if n in case.solution.model.parameters}
-    if not stated or case.fit.plan.quasi_static is not None:
+    if not stated or case.fit.plan.quasi_static is not None or case.fit.inputs.unloaded:
         return
     belief, signals = case.fit.inputs.belief, case.config.recordings.signals
     free = solve(case.fit.train, prior=belief.prior, factor=belief.factor, known_mass=belief.mass)

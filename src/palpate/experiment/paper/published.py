@@ -15,9 +15,10 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, object_model, wrench_channels
 from palpate.experiment.paper.choices import CHOICES, HANDLES, PAPER, Choices, Window
+from palpate.experiment.stage.belief import prior_of
 from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
-from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
+from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact
 from palpate.experiment.stage.prepare import Prepared, imu_inputs
 from palpate.experiment.stage.recordings import load_part
 from palpate.experiment.stage.result import rms_entry

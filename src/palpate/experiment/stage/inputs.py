@@ -14,9 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.elements import SensorBias
-from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import HandleWeightPart
-from palpate.experiment.file.sensors import listed
 from palpate.findings import Finding
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, build_balance, compress
 from palpate.identify.balance import Segment, compress_each, merge
@@ -26,11 +23,11 @@ from palpate.motion import derivatives
 from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, resampled_sign, without_lost
 from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_motion, signal_noise, window_samples
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
+from palpate.motion.integration import Gyroscope
 from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
-from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.maps import Factor
 from palpate.physics.motion import Kinematics, Motion, Poses, transport_acceleration, wrench_transmission
 
@@ -63,8 +60,6 @@ FIT_ATTENUATION_DB = 45.0
 """Of the low-pass of a balance by markers: what it lets through of the rest is less than a hundredth."""
 SLOPE = 1.5
 """Up to this multiple of the bandwidth the low-pass lets something through that counts."""
-LIGHTEST_KG = 1.0
-"""Of what is left of a whole without its handles."""
 NOISE_WINDOW_S, SPEED_WINDOW_S = 0.11, 0.15
 """Windows by which the noise of a position, and rest, are judged: speeds need no such short ones as accelerations."""
 
@@ -91,16 +86,22 @@ def choose_filtering(
     bandwidth_hz: float | None = None,
     window_s: float | None = None,
     smoothed: Smoothed | None = None,
+    gyroscope: Gyroscope | None = None,
 ) -> Filtering:
     """A low-pass and a window of the derivatives that suit measured coordinates (samples, positions), rad and m.
 
     What is not stated follows from their spectrum and noise; still: a segment (s) in which nothing moves shows the
-    noise best. smoothed: by all instruments, whose noise is known.
+    noise best. smoothed: by all instruments, whose noise is known. gyroscope: whose rate
+    was integrated.
     """
     rate = rate_hz(times_s)
     if bandwidth_hz is None:
         units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
-        if smoothed is None:
+        if gyroscope is not None:
+            drawn = gyroscope.drawn(times_s, np.random.default_rng(0))[:, None]
+            both = [np.gradient(np.gradient(x, 1 / rate, axis=0), 1 / rate, axis=0) for x in (q, drawn)]
+            chosen = derivatives.acceleration_bandwidth(both[0], both[1], rate)
+        elif smoothed is None:
             shown = [i for i, name in enumerate(units) if name not in model.mechanism.following]
             units = {name: unit for name, unit in units.items() if name not in model.mechanism.following}
             chosen = derivatives.signal_bandwidth(
@@ -230,6 +231,10 @@ class Inputs:
     standard deviation."""
     at_contact: FloatArray | None = None
     """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
+    unloaded: bool = False
+    """Nobody touches it and no sensor is there: it moves by what is known of it (`belief.fixed`)."""
+    gyroscope: Gyroscope | None = None
+    """Whose rate was integrated to the main coordinate."""
     zero_error: FloatArray | None = None
     """(sensors, 6): by how much the zeros are taken to be off, N and N m."""
 
@@ -471,6 +476,8 @@ def noisier(inputs: Inputs, rng: np.random.Generator) -> Inputs:
     """The same with the noise of its coordinates once more."""
     if inputs.smoothed is not None:
         return replace(inputs, smoothed=inputs.smoothed.noisier())
+    if inputs.gyroscope is not None:
+        return replace(inputs, q=inputs.q + inputs.gyroscope.drawn(inputs.times_s, rng)[:, None])
     return replace(inputs, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs))
 
 
@@ -696,7 +703,7 @@ def projected(balance: Balance) -> FloatArray:
     return np.array(balance.model.mechanism.project(balance.kinematics, w, ARRAYS), dtype=float).T
 
 
-# --- what the experiment file says beforehand -------------------------------------------------------------------------
+# --- what is known beforehand --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -722,73 +729,3 @@ class Handles:
     def mass(self) -> float | None:
         """Of all together, kg; None: not known."""
         return float(sum(phi[0] for phi in self.phis if phi is not None)) if self.known else None
-
-
-def belief_of(
-    experiment: Experiment[Any], model: Model, handles: Handles | None = None, sensors: Sequence[FloatArray] = ()
-) -> Belief:
-    """The file's prior, mass and fixed values in the identification's terms; sensors: T_body_sensor of each."""
-    config, handles = experiment.config, handles or Handles()
-    prior = prior_of(experiment)
-    if prior is not None:
-        prior = _prior_of_part(experiment, prior, handles, sensors)
-    mass, scalar = _mass(experiment, handles), model.mass_parameter
-    if mass is not None and scalar is not None:  # a mass that is a parameter by itself
-        return Belief(prior, config.factor, None, {**config.fixed, scalar: mass})
-    return Belief(prior, config.factor, mass, dict(config.fixed))
-
-
-def prior_of(experiment: Experiment[Any]) -> Prior | None:
-    """The experiment file's prior in the identification's terms."""
-    part = experiment.config.prior
-    if part is None:
-        return None
-    if part.shape is None:
-        about_com = np.array(part.inertia_com, dtype=float)
-    elif part.shape.type == "cylinder":
-        about_com = inertia.solid_cylinder(part.mass, part.shape.length, part.shape.radius, part.shape.axis)
-    else:
-        about_com = inertia.solid_box(part.mass, part.shape.sides)
-    phi = inertia.phi_from_mass_properties(part.mass, part.com, about_com)
-    with experiment.at("prior"):
-        inertia.check_consistent(phi, "the prior is not a possible body")
-    damping = None if part.damping == "auto" else float(part.damping)
-    form = part.form or ("divergence" if damping is None else "theta")
-    return Prior(dict(zip(PHI_NAMES, phi.tolist(), strict=True)), part.spread, damping, form)
-
-
-def _prior_of_part(experiment: Experiment[Any], prior: Prior, handles: Handles, frames: Sequence[FloatArray]) -> Prior:
-    """The prior with what it shows besides the part that the model describes: the handles behind the sensors."""
-    config, of = experiment.config, experiment.config.prior.of
-    if of in (None, config.model_of) or not frames:
-        return prior
-    if config.model_of == "weight-only":
-        wrong = f"model_of: weight-only is neither the body nor the whole, so a prior of the {of} does not fit"
-        raise experiment.problem("prior.of", wrong, "leave it out, or choose another model_of")
-    weights = any(isinstance(h, HandleWeightPart) for _, h in listed(config, "handle"))
-    if not handles.known or weights:
-        wrong = f"a prior of the {of} cannot be turned into one of the {config.model_of} without the handles' inertia"
-        raise experiment.problem("prior.of", wrong, "give handle as a file, or the other numbers")
-    pairs = [(h, T) for h, T in zip(handles.phis, frames, strict=False) if h is not None]
-    phi = np.sum([inertia.move_phi(h, T[:3, :3], T[:3, 3]) for h, T in pairs], axis=0)
-    if of == "whole" and prior.values["m"] <= phi[0]:
-        wrong = f"the handles weigh {phi[0]:.3g} kg, the whole with them only {prior.values['m']:.3g} kg"
-        raise experiment.problem("prior.mass", wrong, "check both, or write of: body if the handles are not in it")
-    phi = phi if of == "whole" else -phi
-    return replace(prior, besides=dict(zip(PHI_NAMES, phi.tolist(), strict=True)))
-
-
-def _mass(experiment: Experiment[Any], handles: Handles) -> float | None:
-    """What was on the scale -> the part that the model describes, with the handles' masses."""
-    part = experiment.config.known_mass
-    ours = "body" if experiment.config.model_of == "body" else "whole"
-    if part is None or part.of in ("handle", ours):
-        return None if part is None else part.value
-    if handles.mass is None:
-        wrong = f"{part.value:g} kg of the {part.of} cannot be turned into that of the {ours} without the handles"
-        raise experiment.problem("known_mass", wrong, "give handle, or weigh the other")
-    mass = part.value + (handles.mass if ours == "whole" else -handles.mass)
-    if mass < LIGHTEST_KG:
-        wrong = f"{part.value:g} kg of the whole less {handles.mass:.3g} kg of handles leave {mass:.3g} kg"
-        raise experiment.problem("known_mass", wrong)
-    return mass

@@ -37,7 +37,8 @@ from palpate.experiment.stage.variations import (
     with_estimated,
 )
 from palpate.identify import Compressed, build_balance
-from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance
+from palpate.identify.balance import Balance
+from palpate.identify.pieces import PIECES, SHORTEST_PIECE_S
 from palpate.identify.shapes import Profile, Shaped, with_shapes
 from palpate.identify.solution import drawn_values
 from palpate.model import Model

@@ -166,7 +166,7 @@ def bench(fit: Fit) -> Bench:
     rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels)
     residuals = residuals_of(fit, fit.balance)
     noise = rows.taken((residuals_of(noisy, noisy.balance) - residuals)[None])[0]
-    others = [*(_left_more(fit, residuals, x) for x in _unsure(fit)), *_unsure_shapes(fit)]
+    others = [*(_left_more(fit, residuals, x) for x in _unsure(fit)), *_unsure_shapes(fit), *_scale(fit)]
     unsure = rows.taken(np.array(others)) if others else None
     return Bench(fit, segments, noisy, rows, noise, leftover(rows, fit.solution, unsure))
 
@@ -264,6 +264,15 @@ def _unsure_shapes(fit: Fit) -> Iterator[FloatArray]:
         for way in (np.sqrt(np.maximum(sizes, 0.0)) * ways).T:
             shapes = dict(zip(fit.shaped.names, (fit.shaped.values + way).tolist(), strict=True))
             yield _left_more_by_shapes(fit, shapes)
+
+
+def _scale(fit: Fit) -> Iterator[FloatArray]:
+    """(rows, samples): what is fixed does where no force is recorded: no effect can be told from its scale."""
+    fixed = fit.inputs.belief.fixed if fit.inputs.unloaded else dict[str, float]()
+    for i, name in enumerate(fit.inputs.model.parameters):
+        if fixed.get(name):
+            (column,) = fit.balance.combined(fixed[name] * np.eye(len(fit.p) + 1)[i])
+            yield np.nan_to_num(column, copy=False)
 
 
 def _noisy(fit: Fit, levels: Sequence[FloatArray]) -> Fit:
@@ -419,8 +428,9 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_options(fit)
-    yield from _of_instruments(fit)
-    yield from give(fit)
+    if not fit.inputs.unloaded:  # else nothing is between a hand and the object
+        yield from _of_instruments(fit)
+        yield from give(fit)
     if mechanism.lengths and fit.inputs.imu is None:  # links that are longer than stated
         residuals, columns = residuals_of(fit, fit.balance), list[FloatArray]()
         with suppress(PalpateError):  # out of reach with these links

@@ -19,6 +19,7 @@ from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPa
 from palpate.experiment.file.sensors import SensorKeys, sensors_of
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
+from palpate.experiment.stage.belief import belief_of
 from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.capture import (
     CapturedMotion,
@@ -40,7 +41,6 @@ from palpate.experiment.stage.inputs import (
     Inputs,
     Moved,
     Sensor,
-    belief_of,
 )
 from palpate.experiment.stage.mistakes import mistakes
 from palpate.experiment.stage.posed import check_turning
@@ -55,6 +55,7 @@ from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
+from palpate.motion.integration import Gyroscope
 from palpate.motion.joints import screw_of_hinge
 from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
 from palpate.motion.plausibility import judge_imu
@@ -129,7 +130,19 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         wrong = f"the row of the mechanism {mechanism.type!r} is no component of a wrench: a table does not tell it"
         raise experiment.problem("recordings.signals", wrong, "record markers and a load cell")
     tell("reading the table", 0.0)
-    even, findings = recordings.read_table(experiment, config.recordings.signals, model)
+    belief, free = belief_of(experiment, model), config.recordings.signals.free
+    if free and not any(belief.fixed.values()):
+        scales = ", ".join(model.parameters)
+        wrong = (
+            "this key is missing: no force is recorded (free: true), so that only ratios of the numbers can be known"
+        )
+        raise experiment.problem("fixed", wrong, f"state one that you know, of {scales}, in SI units")
+    table = recordings.read_table(experiment, config.recordings.signals, model)
+    even, findings = table.even, list(table.findings)
+    if free:
+        given = ", ".join(f"{name} = {value:g}" for name, value in belief.fixed.items() if value)
+        evidence = f"no force is recorded: the data tell ratios only, and every number follows from {given}"
+        findings.append(Finding("ratios", evidence, "fixed"))
     position, segments = even.seen_x[:, 0], recordings.segments_of(experiment, even.times_s, even.rows)
     static = next(iter(segments["static"]), None)
     if static is not None:
@@ -145,14 +158,16 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         model=model,
         times_s=even.times_s,
         sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
-        filtering=_filtering(experiment, model, even.times_s, q, static, doubts=findings),
+        filtering=_filtering(experiment, model, even.times_s, q, static, doubts=findings, gyroscope=table.gyroscope),
         q=q,
         measured=np.where(np.isfinite(even.seen_x[:, 1:2]), wrench, np.nan)[None],
-        zero="none" if static is None else "still",
+        zero="none" if static is None or free else "still",
         static=static,
         stops=None if config.stops is None else _stops(experiment, position, unit),
-        belief=belief_of(experiment, model),
+        belief=belief,
         links_std_m=_links_std(experiment, model),
+        unloaded=free,
+        gyroscope=table.gyroscope,
     )
     _check_reach(experiment, model, position, findings)
     check_seen_segments(experiment, inputs, segments)
@@ -559,6 +574,8 @@ def _filtering(
     static: Segment | None,
     smoothed: Smoothed | None = None,
     doubts: Sequence[Finding] = (),
+    *,
+    gyroscope: Gyroscope | None = None,
 ) -> Filtering:
     """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates.
 
@@ -580,6 +597,7 @@ def _filtering(
             bandwidth_hz=part.bandwidth,
             window_s=part.window,
             smoothed=smoothed,
+            gyroscope=gyroscope,
         )
 
 

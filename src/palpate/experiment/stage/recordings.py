@@ -18,6 +18,7 @@ from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, evenly_sampled
 from palpate.motion.frames import coordinate_of_path
+from palpate.motion.integration import Gyroscope, angle_of_rate
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
@@ -135,10 +136,19 @@ def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:
     return Instrument(recording, names, even, _data_sheet(names, part.noise_acceleration, part.noise_rate))
 
 
-def read_table(
-    experiment: Experiment[Any], part: SignalsPart, model: Model, *, turning: bool = False
-) -> tuple[Even, list[Finding]]:
-    """(samples, 2): coordinate (rad, m) and effort (N m, N) of a mechanism with one freedom, at `TABLE_HZ` at most.
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A table of one coordinate."""
+
+    even: Even
+    """(samples, 2): coordinate (rad, m) and effort (N m, N)."""
+    findings: tuple[Finding, ...]
+    gyroscope: Gyroscope | None = None
+    """Whose rate was integrated."""
+
+
+def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, turning: bool = False) -> Table:
+    """Coordinate and effort of a mechanism with one freedom, at `TABLE_HZ` at most.
 
     turning: the force's axes are taken to turn with the object.
     """
@@ -151,12 +161,20 @@ def read_table(
             pair = "angle and torque" if unit == "rad" else "position and force"
             wrong = f"the mechanism {mechanism.type!r} needs {pair}"
             raise experiment.problem("recordings.signals", wrong, "or point and force")
-        names, units = [name for _, name in keys], (unit, mechanism.rows[0].unit)
-        position, effort = (
+        names, units = [name for _, name in keys if name is not None], (unit, mechanism.rows[0].unit)
+        units = ("rad/s", units[1]) if keys[0][0] == "angular_rate" else units
+        both = [
             stacked(experiment, f"recordings.signals.{key}", recording, [name], [u])[:, 0]
             for (key, name), u in zip(keys, units, strict=True)
-        )
-        if unit == "rad":  # without jumps by whole turns
+            if name is not None
+        ]
+        if len(both) == 2 and not both[1].any():
+            wrong, alone = "it is always zero: no force was measured", "leave it out and write free: true"
+            raise experiment.problem(
+                f"recordings.signals.{keys[1][0]}", wrong, f"if nobody touches the object, {alone}"
+            )
+        position, effort = both if len(both) == 2 else (both[0], np.zeros(len(both[0])))
+        if keys[0][0] == "angle":  # without jumps by whole turns
             seen = np.isfinite(position)
             position[seen] = np.unwrap(position[seen])
         x = np.column_stack([position, sign * effort])
@@ -176,7 +194,14 @@ def read_table(
     findings += check_channels(recording, names, segments=used)
     pair = [f"channel {name!r}" for name in (names if part.path is None else ("point", "force"))]
     known = {f.place for f in findings if f.cause in ("frozen", "constant", "clipping")}
-    findings += [f for f in check_pair(even.times_s, even.x, pair, used) if f.place not in known]
+    if not part.free:
+        findings += [f for f in check_pair(even.times_s, even.x, pair, used) if f.place not in known]
+    gyroscope = None
+    if part.angular_rate is not None:
+        with experiment.at("recordings.signals.angular_rate"):
+            angle, gyroscope, words = angle_of_rate(even.times_s, even.x[:, 0], swings=part.free)
+        even = replace(even, x=np.column_stack([angle, even.x[:, 1]]))
+        findings.append(Finding("gyroscope", f"the angle is the integral of {names[0]!r}: {words}"))
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
     if period > SLOWEST_S:
         wrong = f"the samples are {period:.3g} s apart, too far for an object moved by hand"
@@ -192,8 +217,11 @@ def read_table(
     if part.delay != 0:  # the effort as it was when the coordinate was taken: stored late by this time
         late = np.interp(times + part.delay, times, even.x[:, 1])
         even = replace(even, x=np.column_stack([even.x[:, 0], late]))
+    rows = len(even.times_s)
     even = slower(even)
-    return even, findings + _travel_findings(experiment, model, even)
+    if gyroscope is not None:  # of means of several samples
+        gyroscope = replace(gyroscope, noise=gyroscope.noise / np.sqrt(rows // len(even.times_s)))
+    return Table(even, tuple(findings + _travel_findings(experiment, model, even)), gyroscope)
 
 
 def load_part(experiment: Experiment[Any], key: str, part: RecordingPart) -> Recording:

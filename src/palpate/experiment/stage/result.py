@@ -323,6 +323,9 @@ def rms_of(fit: Fit, segments: Sequence[Segment], expected: Sequence[float] | No
         measured, static, noise = fit.rows(segments)[:, :, -1], fit.inputs.static, [None] * len(rows)
         if not len(measured):
             return {}
+        if fit.inputs.unloaded:  # it is moved by what is known of it, as a load cell would have shown it
+            known = [fit.inputs.belief.fixed.get(name, 0.0) for name in fit.inputs.model.parameters]
+            measured = -fit.rows(segments)[:, :, :-1] @ np.array(known)
         values, spans = rms(fit.residuals(segments), 0), np.ptp(measured, axis=0)
         if static is not None:  # while nobody touches the object
             at = slice(*fit.balance.indices(static))

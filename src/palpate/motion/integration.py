@@ -1,0 +1,116 @@
+"""An angle from a gyroscope: the rate about one axis, integrated, with the rate's zero from rests or from a swing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.motion.clock import noise_floor
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, runs
+
+REST_S, WINDOW_S = 0.5, 0.25
+"""A rest is at least so long; steadiness is judged in such windows."""
+STEADY = 3.0
+"""Times the noise by which the means of a rest's windows may differ."""
+SLOWER = 0.4
+"""Waves slower than so much of a swing are none of it."""
+ZERO_RAD_S, CREEP_RAD_S = 0.2, 0.01
+"""No gyroscope's zero is farther off (some 10 deg/s), nor changes more within a recording: what turns evenly and faster
+does not rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gyroscope:
+    """What is known of a gyroscope whose rate was integrated."""
+
+    zero_std: float
+    """How well the zero of its rate is known, rad/s."""
+    noise: float
+    """Standard deviation of the white noise of a sample, rad/s."""
+    swing_hz: float
+    """Of the free swing that it watched; 0: its zero was read at rests."""
+
+    def drawn(self, times_s: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(samples,): what its noise makes of the angle, rad, once more."""
+        step = float(times_s[1] - times_s[0])
+        x = _integral(rng.normal(0.0, self.noise, len(times_s)), step)
+        slow = _slow(times_s, self.swing_hz)
+        return x - slow @ least_squares(slow, x)
+
+
+def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tuple[FloatArray, Gyroscope, str]:
+    """Integrate an angular rate (samples,), rad/s, on an even clock (s): the angle, rad, from the first rest or from
+    where it swings about; what is known of the gyroscope; and in words how its zero was found.
+
+    swings: it swings freely about where it hangs. There q = -(I/k) q'' - (b/k) q', so that beside what follows the rate
+    and its slope the integral has only what the rate's zero and noise make of it, which is slow. Else the rate's zero
+    is read at rests and goes in straight lines between them.
+    """
+    step, noise = float(times_s[1] - times_s[0]), float(noise_floor(rate[:, None])[0])
+    if swings:
+        return _swung(times_s, rate, step, noise)
+    rests = [(a, b) for a, b in runs(_steady(rate, step, noise)) if (b - a) * step >= REST_S]
+    if rests:  # the longest is one; a slow turn may look like one for a moment
+        first, last = max(rests, key=lambda rest: rest[1] - rest[0])
+        level = float(np.mean(rate[first:last]))
+        rests = [(a, b) for a, b in rests if abs(float(np.mean(rate[a:b])) - level) < CREEP_RAD_S]
+    else:
+        wrong = "the object never rests, so that the zero of the rate is not known"
+        raise DataProblem("gyroscope", wrong, remedy="hold it still for a second at first, at the end and now and then")
+    levels = np.array([float(np.mean(rate[a:b])) for a, b in rests])
+    at = np.array([float(np.mean(times_s[a:b])) for a, b in rests])
+    white = noise / np.sqrt(min(b - a for a, b in rests))
+    std = float(np.hypot(white, np.std(np.diff(levels)) / 2 if len(levels) > 2 else np.ptp(levels) / 4))
+    angle = _integral(rate - np.interp(times_s, at, levels), step)
+    words = f"its zero ({_shown(float(levels.mean()), std)}) is that of {len(rests)} rest{'s' * (len(rests) > 1)}"
+    return angle - angle[slice(*rests[0])].mean(), Gyroscope(std, noise, 0.0), words
+
+
+def _swung(t: FloatArray, rate: FloatArray, step: float, noise: float) -> tuple[FloatArray, Gyroscope, str]:
+    """The angle of a swing: the integral without a line and without waves that are slower."""
+    turned, size = _integral(rate, step), 4 * len(t)
+    seen = np.abs(np.fft.rfft((rate - rate.mean()) * np.hanning(len(t)), size))
+    swing_hz = float(np.argmax(seen)) / (size * step)
+    slow = _slow(t, swing_hz)
+    A = np.column_stack([slow, rate, np.gradient(rate, step)])
+    angle = turned - slow @ least_squares(A, turned)[:-2]
+    line = A[:, [0, 1, -2, -1]]
+    zero, *halves = (
+        float(least_squares(line[part], turned[part])[1])
+        for part in (slice(None), slice(len(t) // 2), slice(len(t) // 2, None))
+    )
+    std = abs(halves[1] - halves[0]) / 2
+    words = f"its zero ({_shown(zero, std)}) is that of a swing at {swing_hz:.3g} Hz"
+    return angle, Gyroscope(std, noise, swing_hz), words
+
+
+def _slow(times_s: FloatArray, swing_hz: float) -> FloatArray:
+    """(samples, n): a line, and beside a swing the waves that are slower."""
+    t = times_s - times_s[0]
+    waves = np.arange(1, int(2 * float(t[-1]) * SLOWER * swing_hz) + 1)
+    return np.column_stack([np.ones(len(t)), t, np.cos(np.pi * np.outer(t / t[-1], waves))])
+
+
+def _integral(x: FloatArray, step: float) -> FloatArray:
+    """(samples,): from the first sample on, by the cubic through four neighbours, the trapezoid at either end."""
+    parts = 0.5 * (x[1:] + x[:-1])
+    parts[1:-1] = (-x[:-3] + 13 * x[1:-2] + 13 * x[2:-1] - x[3:]) / 24
+    return step * np.concatenate([[0.0], np.cumsum(parts)])
+
+
+def _steady(rate: FloatArray, step: float, noise: float) -> BoolArray:
+    """(samples,): in windows of which neighbours agree within the noise, near zero."""
+    per = max(2, round(WINDOW_S / step))
+    count, least = len(rate) // per, max(1e-3 * float(np.median(np.abs(rate))), 1e-9)
+    windows = rate[: count * per].reshape(count, per)
+    means = windows.mean(axis=1)
+    alike = np.abs(np.diff(means, append=means[-1])) < STEADY * max(noise / np.sqrt(per), least)
+    quiet = windows.std(axis=1) < 2 * max(noise, least)
+    steady = alike & quiet & (np.abs(means) < ZERO_RAD_S)
+    return np.concatenate([np.repeat(steady, per), np.zeros(len(rate) - count * per, dtype=bool)])
+
+
+def _shown(value: float, std: float) -> str:
+    return f"{np.degrees(value):.2g} +- {np.degrees(std):.1g} deg/s"
