@@ -48,6 +48,8 @@ class Make:
     """Whether something ends the travel."""
     start: float | None = None
     """Where it rests at first; None: at the lower end."""
+    vigour: float = 1.0
+    """How fast people move it, over what they do with a door."""
     zero: str = ""
     """From where the experiment counts the position, where it says so."""
     fixed: Sequence[str] = ()
@@ -116,7 +118,7 @@ def moved(twin: GuidedTwin) -> tuple[Truth, Arm]:
     arm = Arm(stiffness, damping, strongest, 0.01 * strongest)
     whole = _with_stops(twin, inertia, strongest) if twin.make.stops else model
     coarse = max(twin.session.steps, (high - low) / twin.degree / _STEPS)
-    phases = plan(rng, replace(twin.session, steps=coarse), (low, high), 1.0, degree=twin.degree)
+    phases = plan(rng, replace(twin.session, steps=coarse), (low, high), twin.make.vigour, degree=twin.degree)
     return simulate(whole, phases, arm, (low, high), rng, start=twin.make.start, settled_s=_SETTLED_S), arm
 
 
