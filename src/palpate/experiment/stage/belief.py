@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.file.reading import Experiment, listed
+from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import HandleWeightPart
+from palpate.experiment.file.sensors import listed
 from palpate.experiment.stage.inputs import Belief, Handles
 from palpate.identify import Prior
 from palpate.model import Model
