@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +232,20 @@ def test_linkages_that_cannot_be_are_refused(make: object, problem: str) -> None
         make()  # type: ignore[operator]
     assert re.search(problem, str(refused.value))
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [with_offset, track_arm])
+def test_a_stated_offset_is_as_doubtful_as_the_stand_offs_it_follows_from(kind: Callable[..., Any]) -> None:
+    """`uncertain: {links: ...}` left it alone."""
+    linkage, h = kind(np.random.default_rng(1)), 1e-6
+    L1, *_, last = linkage.lengths
+    turns = [(math.atan2(h, L1) - math.atan2(0, L1)) / h]
+    if isinstance(linkage, FourBar):  # the pivot on the frame stands off for itself
+        turns.append(math.atan2(h, last) / h)
+    hinge = Hinge(linkage=linkage)
+    measured = np.array(hinge.lengths)
+    assert len(measured) == len(linkage.lengths) + 1
+    other = hinge.with_lengths([*measured[:-1], measured[-1] + h]).linkages[0]
+    assert (other.offset - linkage.offset) / h == pytest.approx(math.hypot(*turns), rel=1e-4)
+    assert hinge.with_lengths(measured.tolist()).linkages[0].offset == pytest.approx(linkage.offset)
+    assert len(replace(linkage, offset=0.0).measured) == len(linkage.lengths)  # none is stated

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 from palpate.errors import PalpateError, UnknownName
-from palpate.mechanisms.linkage import Linkage, check_range, numbers, ordered_range
+from palpate.mechanisms.linkage import StandOff, check_range, numbers, ordered_range
 from palpate.physics.functions import FLOATS, Functions, Scalar
 
 Assembly = Literal["negative", "positive"]
@@ -20,7 +20,7 @@ _DEAD_RAD = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class FourBar(Linkage):
+class FourBar(StandOff):
     """Links in m: L1 along the door, hinge to pinion; L2 the arm, pinion to elbow; L3 the forearm, elbow to frame; L4
     along the frame, hinge to the forearm's pivot. L1 e^(i theta) + L2 e^(i gamma) = L4 + L3 e^(i psi) closes the loop.
 
@@ -59,6 +59,12 @@ class FourBar(Linkage):
         turned, _, _ = self.transmit(closed, FLOATS)
         gamma = math.pi + closed + self.offset - turned
         object.__setattr__(self, "_start", 2 * math.pi * math.ceil((gamma - math.pi) / (2 * math.pi)))
+
+    @property
+    def lever(self) -> float:
+        """Of pinion and pivot, whose stand-offs are off by as much, each for itself."""
+        L1, _, _, L4 = self.lengths
+        return 1 / math.hypot(1 / L1, 1 / L4)
 
     @property
     def reach(self) -> tuple[float, float]:

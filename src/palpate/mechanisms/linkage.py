@@ -76,6 +76,15 @@ class Linkage(ABC):
         """The same with other lengths, m; refused where it cannot be assembled."""
         return replace(self, lengths=tuple(lengths)) if self.lengths else self
 
+    @property
+    def measured(self) -> tuple[float, ...]:
+        """All of it that was measured and may be off, m: its lengths, and what else follows from a tape measure."""
+        return self.lengths
+
+    def with_measured(self, measured: Iterable[float]) -> Self:
+        """The same where it was measured otherwise, m; refused where it cannot be assembled."""
+        return self.with_lengths(measured)
+
     @classmethod
     def options_along(cls, unit: str) -> Mapping[str, str]:
         """Units of the options where the main coordinate is in this unit, "rad" or "m"."""
@@ -94,6 +103,33 @@ class Linkage(ABC):
                 f"{shown(low, unit, named=False)} to {shown(high, unit)} ({len(out)} samples in all)",
                 remedy="check its lengths, and where the position is zero",
             )
+
+
+class StandOff(Linkage, ABC):
+    """A linkage with an option `offset` (rad) that follows from how far pivots stand off door and frame.
+
+    Where one is stated it was measured with the lengths and is as doubtful: with the lever r, a stand-off that is
+    off by s turns it by s / r, the derivative of atan2(s, x). Where none is stated there is none.
+    """
+
+    __slots__ = ()
+    offset: float
+
+    @property
+    @abstractmethod
+    def lever(self) -> float:
+        """m: one over by how much a metre of stand-off turns the offset."""
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        """Its lengths, and the stand-off that its offset means."""
+        return (*self.lengths, self.lever * self.offset) if self.offset else self.lengths
+
+    def with_measured(self, measured: Iterable[float]) -> Self:
+        """The same with other lengths and another stand-off, m."""
+        *lengths, standing_off = measured if self.offset else (*measured, 0.0)
+        other = self.with_lengths(lengths)
+        return replace(other, offset=standing_off / other.lever)
 
 
 def followed(

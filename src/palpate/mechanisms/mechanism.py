@@ -141,7 +141,7 @@ class Mechanism(ABC):
     @property
     def lengths(self) -> tuple[float, ...]:
         """What a tape measure says of all linkages, m."""
-        return tuple(length for link in self.linkages for length in link.lengths)
+        return tuple(length for link in self.linkages for length in link.measured)
 
     @property
     def holds_sideways(self) -> bool:
@@ -249,7 +249,7 @@ class Mechanism(ABC):
     def with_lengths(self, lengths: Iterable[float]) -> Self:
         """The same mechanism with other lengths of its linkages, m; refused where one cannot be assembled."""
         others = iter(lengths)
-        return self.with_linkages([link.with_lengths([next(others) for _ in link.lengths]) for link in self.linkages])
+        return self.with_linkages([link.with_measured([next(others) for _ in link.measured]) for link in self.linkages])
 
     def check_reach(self, position: FloatArray) -> None:
         """Refuse measured main positions that a linkage cannot follow; NaN is not judged."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 from palpate.errors import UnknownName
-from palpate.mechanisms.linkage import Linkage, check_range, numbers, ordered_range
+from palpate.mechanisms.linkage import StandOff, check_range, numbers, ordered_range
 from palpate.physics.functions import Functions, Scalar
 
 Roller = Literal["outward", "inward"]
@@ -19,7 +19,7 @@ _DEAD = 1.0 - 5e-7
 
 
 @dataclass(frozen=True, slots=True)
-class TrackArm(Linkage):
+class TrackArm(StandOff):
     """Lengths in m: L1 along the door, hinge to pinion; L2 the arm, pinion to roller; L3 from the hinge across to the
     track, positive on the side to which the door opens.
 
@@ -47,6 +47,11 @@ class TrackArm(Linkage):
         if self.roller not in get_args(Roller):
             raise UnknownName("roller", str(self.roller), get_args(Roller), where="linkage")
         check_range(self, f"an arm of {self.lengths[1]:g} m, {self.lengths[0]:g} m from the hinge,")
+
+    @property
+    def lever(self) -> float:
+        """Of the pinion alone: the track's distance is a length of its own."""
+        return self.lengths[0]
 
     @property
     def reach(self) -> tuple[float, float]:
