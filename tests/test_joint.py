@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
-from palpate.errors import PalpateError
+from palpate.errors import DataProblem, PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.gates import SYMPTOMS, _rank
 from palpate.findings import Finding, Severity
@@ -36,6 +37,7 @@ class Pushed:
     start: Array
     prior: Array
     alike: tuple[int, ...] = (1,)
+    name: ClassVar[str] = "the hand's load cell"
 
     def shown(self, z: States, constants: Array) -> Array:
         return np.stack(z[::-1], axis=2)[:, 0] @ constants[:3, None] + constants[3]
@@ -85,6 +87,17 @@ def test_everything_together_is_one_least_squares() -> None:
     assert (np.abs(path.constants[:3] + step - expected[:3]) < 0.05 * std[:3]).all()
     assert np.sqrt(np.diag(np.linalg.inv(flat[:, :3].T @ flat[:, :3]))) == pytest.approx(std[:3], rel=0.02)
     assert (np.abs(expected - p) < 4 * std).all()
+
+
+def test_what_contradicts_the_motion_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that is given up says of which instrument most is left."""
+    monkeypatch.setattr("palpate.motion.trajectory._ROUNDS", 1)
+    t = np.arange(200) / 50
+    y = np.where(t < 2, -18 * np.sin(3 * t), 50.0)  # a mass of 2 kg until the load cell is stuck
+    cell = Pushed(y[:, None], np.array([1e-3]), np.array([2.0, 0, 0, 0]), np.full(4, 1e-3))
+    said = r"explains all.*: what is left of the positions is \d.* and of the hand's load cell .* times its noise"
+    with pytest.raises(DataProblem, match=said):
+        Trajectory(t, np.sin(3 * t)[:, None], np.array([1e-6]), (cell,)).solve()
 
 
 def identified(write: Written, folder: Path, seed: int, method: str) -> tuple[Result, dict[str, float]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -248,6 +249,7 @@ class _Imu:
     start: FloatArray
     prior: FloatArray = field(default_factory=lambda: _PRIOR)
     alike: tuple[int, ...] = (3, 3)
+    name: ClassVar[str] = "the IMU"
 
     def shown(self, z: States, constants: FloatArray) -> FloatArray:
         """(samples, 6)."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -49,6 +49,9 @@ States = Sequence[FloatArray]
 
 class Instrument(Protocol):
     """Something beside the cameras that shows a motion, with constants of its own that are estimated along."""
+
+    name: ClassVar[str]
+    """What people call it."""
 
     @property
     def measured(self) -> FloatArray:
@@ -230,7 +233,12 @@ class Trajectory:
             settled = for_constants and bool((np.abs(constants[:, 0]) < _SETTLED * stds).all())
             if (settled or bends < _SMALL * rough) and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
                 return Path(c, p, noise, swayed, sigma, counts)
-        raise DataProblem("smoothing", "no motion of the object explains all that was recorded of it")
+        names = ["the positions", *(i.name for i in self.instruments)]
+        ends = np.cumsum([n, *(len(i.noise) for i in self.instruments)])[:-1].tolist()
+        times = [f"{x.max():.2g}" for x in np.split(sigma / least, ends)]
+        left = " and ".join(f"of {name} is {x} times its noise" for name, x in zip(names, times, strict=True))
+        wrong = f"no motion of the object explains all that was recorded of it: what is left {left}"
+        raise DataProblem("smoothing", wrong)
 
     def eliminated(self, path: Path, kept: slice) -> tuple[FloatArray, FloatArray]:
         """What is left of the rows of some constants once motion and all other constants are fitted too.

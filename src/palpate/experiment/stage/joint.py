@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -88,6 +89,7 @@ class _LoadCells:
     prior: FloatArray
     columns: tuple[int, ...]
     """Which coordinates of the motion are the object's; it may sway in others, too."""
+    name: ClassVar[str] = "the load cells"
 
     @property
     def alike(self) -> tuple[int, ...]:
