@@ -258,6 +258,19 @@ class Rolled:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Off:
+    """What was estimated beside the parameters, off by a standard deviation."""
+
+    name: str
+    inputs: Inputs
+    """With it off."""
+    left: FloatArray | None = None
+    """(rows, samples): `Fit.left_of` their balance, where that was made, ..."""
+    p: FloatArray | None = None
+    """... with these parameters."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """An identified object and what it was identified from."""
 
@@ -287,9 +300,8 @@ class Fit:
     """Key of `uncertain` -> parameter -> systematic standard deviation."""
     untried: Mapping[str, str] = field(default_factory=dict[str, str])
     """What may be off and could not be tried, at least in one way -> why."""
-    varied: tuple[tuple[str, Inputs], ...] | None = None
-    """What was estimated beside the parameters, by name, and the inputs with it off by a standard deviation; None: not
-    asked yet."""
+    varied: tuple[Off, ...] | None = None
+    """None: not asked yet."""
 
     @property
     def p(self) -> FloatArray:
@@ -325,23 +337,32 @@ class Fit:
 
         train: of these inputs, where `trains` has it.
         """
-        train, spring = self._again(inputs, train)
+        train, _, spring = self._again(inputs, train)
         return train, solve_with(inputs, train, spring, self.damping, start=self.solution.theta)
 
     def values_again(self, inputs: Inputs, train: Compressed | None = None) -> dict[str, float]:
         """Estimate -> its value by `again`."""
-        train, spring = self._again(inputs, train, joined=True)
+        return self.tried(inputs, train)[0]
+
+    def tried(self, inputs: Inputs, train: Compressed | None = None) -> tuple[dict[str, float], Balance | None]:
+        """Estimate -> its value by `again`, and the balance of these inputs, which a `train` makes needless."""
+        train, balance, spring = self._again(inputs, train, joined=True)
         believed = _believed(inputs, spring, self.damping)
-        return solve_values(train, **believed, start=self.solution.theta)
+        return solve_values(train, **believed, start=self.solution.theta), balance
+
+    def left_of(self, balance: Balance) -> FloatArray:
+        """(rows, samples): what the parameters leave of a balance; 0 where not known."""
+        (left,) = balance.combined(np.append(-self.p, 1.0))
+        return np.nan_to_num(left, copy=False)
 
     def _again(
         self, inputs: Inputs, train: Compressed | None, *, joined: bool = False
-    ) -> tuple[Compressed, Mapping[str, float] | None]:
+    ) -> tuple[Compressed, Balance | None, Mapping[str, float] | None]:
         if train is not None:
-            return train, None
+            return train, None, None
         train, balance = self.recompressed(inputs, joined=joined)
         spring = quasi_static_spring(inputs, balance, self.plan)
-        return train, None if spring is None else spring.values
+        return train, balance, None if spring is None else spring.values
 
     def recompressed(self, inputs: Inputs, *, joined: bool = False) -> tuple[Compressed, Balance]:
         """The compressed balance of other inputs with the same weights of the rows, and the whole one.

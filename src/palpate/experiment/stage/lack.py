@@ -12,9 +12,8 @@ import numpy as np
 from palpate.elements import Gravity
 from palpate.errors import PalpateError
 from palpate.experiment.file.sensors import numbered
-from palpate.experiment.stage.fit import Fit, natural_sizes
+from palpate.experiment.stage.fit import Fit, Off, natural_sizes
 from palpate.experiment.stage.inputs import (
-    Inputs,
     Moved,
     fit_balance,
     move,
@@ -164,8 +163,8 @@ def bench(fit: Fit) -> Bench:
     fit, segments = excerpt(fit)
     low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
     rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels)
-    residuals = residuals_of(fit, fit.balance)
-    noise = rows.taken((residuals_of(noisy, noisy.balance) - residuals)[None])[0]
+    residuals = fit.left_of(fit.balance)
+    noise = rows.taken((noisy.left_of(noisy.balance) - residuals)[None])[0]
     others = [*(_left_more(fit, residuals, x) for x in _unsure(fit)), *_unsure_shapes(fit), *_scale(fit)]
     unsure = rows.taken(np.array(others)) if others else None
     return Bench(fit, segments, noisy, rows, noise, leftover(rows, fit.solution, unsure))
@@ -190,7 +189,7 @@ def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
         inputs=fit.inputs.cut(spans),
         moved=Moved(motion, fit.moved.known[at], fit.moved.resting[at], fit.moved.sharp),
         balance=replace(balance, times_s=t[at], kinematics=balance.kinematics.at(at), wrench=balance.wrench[at]),
-        varied=None if fit.varied is None else tuple((name, inputs.cut(spans)) for name, inputs in fit.varied),
+        varied=None if fit.varied is None else tuple(Off(x.name, x.inputs.cut(spans)) for x in fit.varied),
     )
     # differences at the ends of a stretch would reach into the next
     return cut, [(float(t[a + 2]) - half, float(t[b - 3]) + half) for a, b in spans]
@@ -251,10 +250,10 @@ def _moves(solution: Solution, x: Lack) -> bool:
     return any(ci95 is not None and not ci95[0] <= value <= ci95[1] for ci95, value in within)
 
 
-def _unsure(fit: Fit) -> Iterator[Inputs]:
-    """The inputs with each thing off by a standard deviation that was estimated beside the parameters."""
-    varied = fit.varied if fit.varied is not None else ((v.name, v.inputs) for v in estimated(fit.inputs))
-    yield from (inputs for name, inputs in varied if name not in fit.untried)
+def _unsure(fit: Fit) -> Iterator[Off]:
+    """Each thing off by a standard deviation that was estimated beside the parameters."""
+    varied = fit.varied if fit.varied is not None else (Off(v.name, v.inputs) for v in estimated(fit.inputs))
+    yield from (x for x in varied if x.name not in fit.untried)
 
 
 def _unsure_shapes(fit: Fit) -> Iterator[FloatArray]:
@@ -384,15 +383,9 @@ def _called(e: Estimate, size: float) -> Estimate:
 
 def of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
     """(rows, samples) each: residuals, and the wrench as predicted; 0 where either is not known."""
-    residuals, measured = residuals_of(fit, fit.balance), _known(fit.balance, projected(fit.balance).T)
+    residuals, measured = fit.left_of(fit.balance), _known(fit.balance, projected(fit.balance).T)
     measured -= residuals
     return residuals, measured
-
-
-def residuals_of(fit: Fit, balance: Balance) -> FloatArray:
-    """(rows, samples): what the parameters of the fit leave of a balance; 0 where not known."""
-    (residuals,) = balance.combined(np.append(-fit.p, 1.0))
-    return np.nan_to_num(residuals, copy=False)
 
 
 def _known(balance: Balance, x: FloatArray) -> FloatArray:
@@ -400,11 +393,13 @@ def _known(balance: Balance, x: FloatArray) -> FloatArray:
     return np.nan_to_num(balance.weighed(x, 0, x.shape[-1]), copy=False)
 
 
-def _left_more(fit: Fit, residuals: FloatArray, inputs: Inputs) -> FloatArray:
-    """(rows, samples): what is left with other inputs, less what is left with the fit's."""
-    wrench = fit.only_wrench(inputs)
+def _left_more(fit: Fit, residuals: FloatArray, off: Off) -> FloatArray:
+    """(rows, samples): what is left with something off, less what is left with the fit's own inputs."""
+    if off.left is not None and off.p is not None and np.array_equal(off.p, fit.p):
+        return off.left - residuals
+    wrench = fit.only_wrench(off.inputs)
     if wrench is None:
-        return residuals_of(fit, fit.with_inputs(inputs)[1]) - residuals
+        return fit.left_of(fit.with_inputs(off.inputs)[1]) - residuals
     return _known(fit.balance, projected(replace(fit.balance, wrench=wrench - fit.balance.wrench)).T)
 
 
@@ -432,10 +427,10 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         yield from _of_instruments(fit)
         yield from give(fit)
     if mechanism.lengths and fit.inputs.imu is None:  # links that are longer than stated
-        residuals, columns = residuals_of(fit, fit.balance), list[FloatArray]()
+        residuals, columns = fit.left_of(fit.balance), list[FloatArray]()
         with suppress(PalpateError):  # out of reach with these links
             others = (fit.with_inputs(v.inputs)[1] for v in declared(fit.inputs, {"links": LONGER_M}))
-            columns += (residuals - residuals_of(fit, other) for other in others)
+            columns += (residuals - fit.left_of(other) for other in others)
         if columns:
             # a joint estimate has found them along
             std = 0.0 if fit.joint is not None else fit.inputs.links_std_m / LONGER_M
@@ -663,11 +658,11 @@ def give(fit: Fit) -> Iterator[Effect]:
     inputs = fit.inputs
     if inputs.main is None or inputs.imu is not None or len(inputs.mechanism.rows) != 1:
         return
-    force, residuals = np.nan_to_num(projected(fit.balance)), residuals_of(fit, fit.balance)
+    force, residuals = np.nan_to_num(projected(fit.balance)), fit.left_of(fit.balance)
     softness = GIVES * inputs.step / max(float(np.std(force)), 1e-300)
     with suppress(PalpateError):  # out of a linkage's reach
         other = fit.with_inputs(inputs.with_positions(inputs.q - softness * force))[1]
-        columns = (residuals - residuals_of(fit, other)) / softness
+        columns = (residuals - fit.left_of(other)) / softness
         yield Effect("give", str(inputs.mechanism.main), softness, columns[None])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.elements.body import SensorBias
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.stage.fit import Fit, Rolled, solve_with, widened
+from palpate.experiment.stage.fit import Fit, Off, Rolled, solve_with, widened
 from palpate.experiment.stage.ground import SLIPS_RAD, rolled_by_axle, turned
 from palpate.experiment.stage.inputs import ImuMotion, Inputs, still_motion
 from palpate.identify import Solution, solve
@@ -383,8 +383,8 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
         for name, more in zip(fit.solution.model.parameters, np.diag(fit.shaped.widening).tolist(), strict=True):
             squares[name] = max(more, 0.0)
     untried: dict[str, str] = {}
-    varied = (*estimated(fit.inputs), *held_shapes(fit))
-    others = list(_tried(fit, (*varied, *besides), untried))
+    varied, left = (*estimated(fit.inputs), *held_shapes(fit)), dict[int, FloatArray]()
+    others = list(_tried(fit, (*varied, *besides), untried, left))
     if fit.spring is not None and fit.spring.free:
         moved = (solve_with(fit.inputs, fit.train, values, fit.damping) for values in fit.spring.moved())
         others += [values_of(solution) for solution in moved]
@@ -393,7 +393,7 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
         _add_squares(squares, other, base)
     for name, more in _felt_zero(fit).items():
         squares[name] += more
-    off = tuple((v.name, v.inputs) for v in varied)
+    off = tuple(Off(v.name, v.inputs, left.get(i), fit.p) for i, v in enumerate(varied))
     return replace(fit, solution=widened(fit, squares), shaped=with_borders(fit), untried=untried, varied=off)
 
 
@@ -457,14 +457,23 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
     return replace(fit, solution=fit.solution.wider("systematic", total), sources=roots, untried=untried)
 
 
-def _tried(fit: Fit, variations: Iterable[Variation], untried: dict[str, str]) -> Iterator[dict[str, float]]:
-    """The values with each thing off; where links no longer reach, or the like, it goes into `untried`."""
+def _tried(
+    fit: Fit, variations: Iterable[Variation], untried: dict[str, str], left: dict[int, FloatArray] | None = None
+) -> Iterator[dict[str, float]]:
+    """The values with each thing off; where links no longer reach, or the like, it goes into `untried`.
+
+    left: number of the variation -> `Fit.left_of` its balance, where that is made.
+    """
     varied = list(variations)
-    for v, train in zip(varied, fit.trains([v.inputs for v in varied]), strict=True):
+    for i, (v, train) in enumerate(zip(varied, fit.trains([v.inputs for v in varied]), strict=True)):
         try:
-            yield fit.values_again(v.inputs, train)
+            values, balance = fit.tried(v.inputs, train)
         except PalpateError as error:
             untried[v.name] = str(error)
+            continue
+        if left is not None and balance is not None:
+            left[i] = fit.left_of(balance)
+        yield values
 
 
 def _add_squares(squares: dict[str, float], one: Mapping[str, float], other: Mapping[str, float]) -> None:
