@@ -23,7 +23,7 @@ from palpate.identify.pieces import PIECES, shortest_piece
 from palpate.model import Model
 from palpate.motion.derivatives import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray, triangular
-from palpate.physics.functions import ARRAYS, Scalar
+from palpate.physics.functions import ARRAYS, Functions, Scalar, remembering
 from palpate.physics.motion import Kinematics, Motion
 
 Segment = tuple[float, float]
@@ -83,19 +83,19 @@ class Balance:
         wrenches: several (samples, 6) instead of one, the entries of one after those of the other. out: where it may be
         put, (1 or rows, entries or more, n or more).
         """
-        k = self.kinematics.at(slice(start, stop))
+        k, fn = self.kinematics.at(slice(start, stop)), remembering(ARRAYS)
         parts = [[w[start:stop, i] for i in range(6)] for w in wrenches or (self.wrench,)]
-        project = self.model.mechanism.projector(k, ARRAYS)
+        project = self.model.mechanism.projector(k, fn)
         ys = [list(project(w)) for w in parts]
         more = [[x for y in ys for x in y]] if self.by_features else [[y[i] for y in ys] for i in range(len(ys[0]))]
-        entries = [[*line, *wrench] for line, wrench in zip(self.columns(k), more, strict=True)]
+        entries = [[*line, *wrench] for line, wrench in zip(self.columns(k, fn), more, strict=True)]
         return self.passed(self.weighed(filled(entries, stop - start, out), start, stop))
 
-    def columns(self, k: Kinematics) -> list[list[Scalar]]:
+    def columns(self, k: Kinematics, fn: Functions = ARRAYS) -> list[list[Scalar]]:
         """The entries of a block that follow from a motion: the features, or the columns of each row."""
         if self.by_features:
-            return [list(self.model.features(k, ARRAYS))]
-        columns = self.model.columns(k, ARRAYS)
+            return [list(self.model.features(k, fn))]
+        columns = self.model.columns(k, fn)
         return [[column[i] for column in columns] for i in range(len(self.model.mechanism.rows))]
 
     def weighed(self, x: FloatArray, start: int, stop: int) -> FloatArray:
@@ -152,10 +152,10 @@ class Balance:
         """(rows, samples) for each vector v (parameters + 1,): [Y | y] v at every sample, without making the rows."""
         sums = [np.empty((len(self.weights), self.outputs(len(self.times_s)))) for _ in vectors]
         for first, last, start, stop in self.blocks((0, len(self.times_s))):
-            k = self.kinematics.at(slice(start, stop))
-            y = self.model.mechanism.project(k, [self.wrench[start:stop, i] for i in range(6)], ARRAYS)
+            k, fn = self.kinematics.at(slice(start, stop)), remembering(ARRAYS)
+            y = self.model.mechanism.project(k, [self.wrench[start:stop, i] for i in range(6)], fn)
             for v, out in zip(vectors, sums, strict=True):
-                pairs = zip(self.model.combined(k, ARRAYS, v[:-1]), y, strict=True)
+                pairs = zip(self.model.combined(k, fn, v[:-1]), y, strict=True)
                 row = filled([[a + v[-1] * b for a, b in pairs]], stop - start)
                 out[:, first:last] = self.passed(self.weighed(row, start, stop))[0]
         return sums

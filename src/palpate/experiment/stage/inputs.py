@@ -5,7 +5,7 @@ Everything that is uncertain is a change of one of these values (`stage/variatio
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from palpate.motion.integration import Gyroscope
 from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
-from palpate.physics.functions import ARRAYS
+from palpate.physics.functions import ARRAYS, remembering
 from palpate.physics.maps import Factor
 from palpate.physics.motion import Kinematics, Motion, Poses, transport_acceleration, wrench_transmission
 
@@ -517,9 +517,10 @@ def rest_of(inputs: Inputs) -> BoolArray:
         noise = np.diag([derivatives.derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
     else:
         c, noise = inputs.smoothed.motion, np.diag(inputs.smoothed.speed_noise(inputs.static))
-    speeds = _coordinate_speeds(mechanism, names, c.position, c.speed)
+    speeds_of = _coordinate_speeds(mechanism, names, c.position)
+    speeds = speeds_of(c.speed)
     # speeds of coordinates are linear in those of the positions
-    parts = [_coordinate_speeds(mechanism, names, c.position, np.broadcast_to(std, c.speed.shape)) for std in noise]
+    parts = [speeds_of(np.broadcast_to(std, c.speed.shape)) for std in noise]
     limits = np.sqrt(np.nanmean(np.sum(np.square(parts), axis=0), axis=1)).tolist()
     pairs = zip(np.where(np.isfinite(speeds), speeds, np.inf), limits, strict=True)
     resting = np.any([derivatives.at_rest(speed, limit) for speed, limit in pairs], axis=0)
@@ -530,12 +531,15 @@ def rest_of(inputs: Inputs) -> BoolArray:
     return resting
 
 
-def _coordinate_speeds(mechanism: Mechanism, names: Sequence[str], q: FloatArray, q_dot: FloatArray) -> FloatArray:
-    """(coordinates, samples)."""
-    states = np.hstack([q, mechanism.speeds_of(q, q_dot)])
-    still = [np.zeros(len(q)) for _ in mechanism.accelerations]
-    k = mechanism.expand(list(states.T), still, ARRAYS)
-    return np.array([np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in names])
+def _coordinate_speeds(mechanism: Mechanism, names: Sequence[str], q: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """(coordinates, samples) of derivatives of these positions."""
+    positions, still, fn = list(q.T), [0.0] * len(mechanism.accelerations), remembering(ARRAYS)
+
+    def speeds(q_dot: FloatArray) -> FloatArray:
+        k = mechanism.expand([*positions, *mechanism.speeds_of(q, q_dot).T], still, fn)
+        return np.array([np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in names])
+
+    return speeds
 
 
 def time_from(times_s: FloatArray, mask: BoolArray) -> FloatArray:
@@ -549,7 +553,7 @@ def zeros_of(inputs: Inputs) -> FloatArray:
     """(sensors, 6): what sensors show untouched, less the handles' weight (paper, Door); else zero."""
     if inputs.zero != "still" or inputs.static is None:
         return np.zeros((len(inputs.sensors), 6))
-    at = inputs.inside([inputs.static])
+    at = slice(*np.searchsorted(inputs.times_s, inputs.static))  # a view, where a mask would copy
     shown = np.nanmean(inputs.measured[:, at], axis=1)
     still = still_motion(inputs, np.nanmean(inputs.q[at], axis=0)[None])
     # what a handle passes on is minus what carries it (FORMATS, Sign)
