@@ -202,7 +202,11 @@ PARAMETERS = handle().to_dict()["parameters"]
         (changed(mechanism={"type": "free", "gravity": float("nan")}), "gravity must be a number in SI units"),
         (changed(elements={"type": "rigid-body"}), "elements must be a list"),
         (changed(elements=[{"type": "rigid-bodi"}]), "no element type 'rigid-bodi'. Did you mean 'rigid-body'?"),
-        (changed(elements=[{"type": "rigid-body"}] * 2), "two elements have the same name: body, body"),
+        (changed(elements=[{"type": "rigid-body"}] * 2), "two elements are called 'body': give each a name of its own"),
+        (
+            changed(mechanism={"type": "hinge"}, elements=[{"type": "rigid-body"}, {"type": "inertia"}], parameters={}),
+            "'I' (inertia) and 'body' (rigid-body) describe the same mass: leave one of them out",
+        ),
         (changed(parameters={"mm": {"value": 1, "unit": "kg"}}), "there is no parameter 'mm'. Did you mean 'm'?"),
         (changed(parameters={**PARAMETERS, "m": 3.0}), "by name as {value: ..., unit: ...}"),
         (changed(parameters={**PARAMETERS, "m": {"value": "much", "unit": "kg"}}), "the model is damaged"),

@@ -55,8 +55,9 @@ class Model:
     def __post_init__(self) -> None:
         """Refuse elements that do not fit together or act on what the mechanism has not."""
         names = [e.name for e in self.elements]
-        if len(set(names)) != len(names):
-            raise PalpateError(f"model {self.name!r}: two elements have the same name: {', '.join(names)}")
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise PalpateError(f"model {self.name!r}: two elements are called {twice!r}: give each a name of its own")
         coordinates = self.mechanism.coordinates
         for e in self.elements:
             where = f"model {self.name!r}, element {e.name!r}"
@@ -70,6 +71,11 @@ class Model:
                 raise PalpateError(f"{where}: {mechanism}; it says so of {', '.join(known) or 'none'}")
             if e.memory and not self._has_position(e.acts_on):
                 raise PalpateError(f"{where}: it remembers positions, and {e.acts_on!r} has only a speed")
+        body = next((e for e in self.elements if e.inertial and e.acts_on == WRENCH), None)
+        again = [e for e in self.elements if (e.inertial or e.weighs) and e.acts_on == self.mechanism.main]
+        if body is not None and again:
+            known = f"{again[0].name!r} ({again[0].type}) and {body.name!r} ({body.type}) describe the same mass"
+            raise PalpateError(f"model {self.name!r}: {known}: leave one of them out")
         object.__setattr__(self, "elements", tuple(e.on(coordinates) for e in self.elements))
         remembered = [name for e in self.elements for name in e.memory]
         if len(set(remembered)) != len(remembered):
