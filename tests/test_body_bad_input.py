@@ -137,6 +137,20 @@ def test_a_handle_that_is_a_body_experiment_is_refused(door_folder: Path, tmp_pa
     assert "stage 'body'. Give one of stage: handle" in refusal(path)
 
 
+@pytest.mark.parametrize("name", ["handle.yaml", "body.yaml"])
+def test_handles_in_a_circle_are_refused(door_folder: Path, tmp_path: Path, name: str) -> None:
+    """A handle's experiment that names itself, or the body that names it."""
+    path = changed(door_folder, tmp_path, ("handle: handle.json", "handle: handle.yaml"))
+    handle = tmp_path / "handle.yaml"
+    handle.write_text(
+        f"object: handle\nstage: handle\nhandle: {name}\nrecordings:\n"
+        "  wrench: {file: wrench.mat, format: dspace-mat, device: Platform}\n"
+        "  imu: {file: imu.csv, format: microstrain-csv}\nsegments: {train: [3, 20], test: [20, 30]}\n"
+    )
+    message = refusal(path)
+    assert f"handle: {handle}, line 3: handle: this key is only for stage: body. Leave it out" in message
+
+
 EARLY: list[tuple[list[Change], list[str]]] = [
     ([segment("test", "[[20, 30]]")], ["segments.test", "overlaps [13.7, 27.3] of segments.train", "proves nothing"]),
     ([segment("test", "[[5, 9]]")], ["segments.test", "overlaps", "segments.quasi_static"]),
