@@ -153,7 +153,13 @@ _SEVERAL = """\
 `linkage:` of a hinge or a slide is one of these, or a list of several whose coordinates bear different names: a
 tailgate has a strut on either side and a motor. `after: closer` lets the coordinate `closer` of an earlier one drive it
 instead of the hinge. An experiment file that says of a list what differs names the linkage by its `coordinate`:
-`mechanism: {linkage: [{coordinate: strut, body: [52 cm, 3 cm]}, {coordinate: strap}]}`."""
+`mechanism: {linkage: [{coordinate: strut, body: [52 cm, 3 cm]}, {coordinate: strap}]}`.
+
+`estimate: [L2, offset]` lets the data tell some of its lengths and angles along with the parameters, `estimate: true`
+those that they may: all but L1 of a linkage that drives an angle, since only ratios are seen, and `ground_x`,
+`ground_y` of two points (the others are `body_x`, `body_y`). They count as known to 1 cm and 0.1 rad before, the others
+as `uncertain: {links: ...}` says. Intervals are in the table and in result.json (`shapes`), model.json has the lengths
+that its numbers belong to; what the data do not tell by itself is said."""
 
 
 def object_reference() -> str:

@@ -489,6 +489,8 @@ def _build(
             raise PalpateError(f"{kind} {name!r}: {option} must be a number in SI units, not {value!r}")
         if isinstance(value, dict) and linkages is not None:  # a part of a part: the linkage of a hinge
             options[option] = _build(option, value, linkages)
+        if isinstance(value, list) and all(isinstance(x, str) for x in cast("list[Any]", value)):
+            options[option] = tuple(cast("list[str]", value))
         if option == "linkage" and isinstance(value, list) and linkages is not None:
             options[option] = tuple(_build(option, v, linkages) for v in cast("list[Any]", value))
     try:

@@ -54,7 +54,8 @@ def explain(experiment: Experiment[Any]) -> dict[str, Any]:
             {"name": f"{e.name}.{s.name}", "value": shown(s.value, s.unit, digits=2), "estimated": s.free}
             for e in model.elements
             for s in e.shapes
-        ],
+        ]
+        + [{"name": name, "value": shown(*mechanism.sizes[name]), "estimated": True} for name in mechanism.estimated],
         "model_of": config.model_of if config.stage == "body" else "handle",
         "known": {"mass": None if config.known_mass is None else config.known_mass.value},
     }

@@ -24,6 +24,7 @@ from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
 from palpate.experiment.stage.inputs import Handles
 from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
+from palpate.experiment.stage.links import with_links
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
 from palpate.experiment.stage.slope import with_slope
@@ -127,7 +128,11 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
         noise, begun = prepared.noise, prepared.begun
         fit = fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=free_ends, tell=tell)
         sloping = None if config.method == "joint" else with_slope(fit)
-        return fit if sloping is None else fit_inputs(sloping, segments, plan, noise=noise, near=fit, tell=tell)
+        fit = fit if sloping is None else fit_inputs(sloping, segments, plan, noise=noise, near=fit, tell=tell)
+        stated = None if config.uncertain is None else config.uncertain.links
+        return with_links(
+            fit, stated, lambda near, inputs: fit_inputs(inputs, segments, near.plan, noise=noise, near=near, tell=tell)
+        )
 
 
 def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -> Replay | None:

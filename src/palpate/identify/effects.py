@@ -22,6 +22,8 @@ NEW = 1e-3
 """Share of a column's square that the model's own columns do not explain, from which the column says something."""
 NOISY = 0.2
 """Share of a direction's square that must be more than noise of the instruments."""
+SURELY = 1e-3
+"""Times the largest standard deviation: what is known as well is known."""
 AT_ONCE = 16
 """Columns that are looked at together."""
 
@@ -41,8 +43,10 @@ class Effect:
     """
     only: int | None = None
     """The free row that it enters alone; `EACH`: a column for each."""
-    std: float = 0.0
-    """How well each coefficient is known to be zero before the data are asked; 0: nothing is known."""
+    std: float | FloatArray = 0.0
+    """How well each coefficient is known before the data are asked; 0: nothing is known."""
+    expected: float | FloatArray = 0.0
+    """What each is known to be so well."""
 
     def of(self, rows: Rows) -> FloatArray:
         """(columns, rows): low-passed and weighted as the rows are."""
@@ -77,6 +81,9 @@ class Lack:
     doubt: Mapping[str, float] = field(default_factory=dict[str, float])
     """Estimate -> by how much it may be off, where the effect is known to be small (`Effect.std`) and the data may tell
     more: the root of the mean square of its change."""
+    information: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """(columns, columns): H, of what the data tell of the coefficients c, H c = `told`; empty where nobody asked."""
+    told: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
 def attenuation(leftover: Leftover, noisy: FloatArray, left: FloatArray) -> dict[str, float]:
@@ -166,10 +173,11 @@ def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[L
         known = values > np.maximum(NEW, NOISY * np.einsum("ij,ik,kj->j", V, gram, V))
         slopes = -drawn @ (leftover.back @ inside)[: drawn.shape[1]]
         if not known.any():
-            if effect.std > 0:  # nothing but that is known of it
-                doubt = dict(zip(names, _doubt(slopes, effect.std * size).tolist(), strict=True))
-                nothing = np.zeros(len(size))
-                tested.append(Lack(effect, 0.0, 0.0, nothing, nothing, dict.fromkeys(names, 0.0), doubt))
+            if np.any(effect.std):  # nothing but that is known of it
+                nothing, none = np.zeros(len(size)), np.zeros((len(size), len(size)))
+                doubt = dict(zip(names, _doubt(slopes, effect, size, none, nothing).tolist(), strict=True))
+                unmoved = dict.fromkeys(names, 0.0)
+                tested.append(Lack(effect, 0.0, 0.0, nothing, nothing, unmoved, doubt, none, nothing))
             continue
         turn = V[:, known] / np.sqrt(values[known])  # to directions of length one
         U = turn.T @ E
@@ -188,27 +196,29 @@ def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[L
         scaled = turn / size[:, None]
         shift = dict(zip(names, (slopes @ (turn @ u)).tolist(), strict=True))
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
-        doubt = dict[str, float]()
-        if effect.std > 0:
+        lack = Lack(effect, share, strength, scaled @ u, stds, shift)
+        if np.any(effect.std):
             inward = V[:, known] * np.sqrt(values[known])
-            moves = _doubt(slopes, effect.std * size, inward @ sure @ inward.T, inward @ (sure @ u))
-            doubt = dict(zip(names, moves.tolist(), strict=True))
-        tested.append(Lack(effect, share, strength, scaled @ u, stds, shift, doubt))
+            H, told = inward @ sure @ inward.T, inward @ (sure @ u)
+            doubt = dict(zip(names, _doubt(slopes, effect, size, H, told).tolist(), strict=True))
+            lack = replace(lack, doubt=doubt, information=size[:, None] * H * size, told=size * told)
+        tested.append(lack)
     return sorted(tested, key=lambda lack: -lack.share)
 
 
 def _doubt(
-    slopes: FloatArray, std: FloatArray, information: FloatArray | None = None, told: FloatArray | None = None
+    slopes: FloatArray, effect: Effect, size: FloatArray, information: FloatArray, told: FloatArray
 ) -> FloatArray:
-    """(estimates,): root of the mean square by which coefficients c move them that are zero to std (columns,), and of
-    which the data tell more: H c = told, with the information H. Bayes' rule for normal distributions.
+    """(estimates,): root of the mean square by which coefficients c move them that are known to a standard deviation,
+    and of which the data tell more: H c = told, with the information H. Bayes' rule for normal distributions.
 
-    slopes (estimates, columns): how estimates follow coefficients.
+    slopes (estimates, columns): how estimates follow coefficients times their sizes (columns,), as H and told have
+    them.
     """
-    after, mean = np.diag(std**2), np.zeros(len(std))
-    if information is not None and told is not None:
-        after = symmetric_inverse(information + np.diag(std**-2.0))
-        mean = after @ told
+    std = np.broadcast_to(effect.std, size.shape)
+    std, expected = np.maximum(std, SURELY * std.max()) * size, effect.expected * size
+    after = symmetric_inverse(information + np.diag(std**-2.0))
+    mean = after @ (told + expected / std**2)
     squares = np.einsum("ij,jk,ik->i", slopes, after + np.outer(mean, mean), slopes)
     return np.sqrt(np.maximum(squares, 0.0))
 

@@ -45,6 +45,7 @@ class FourBar(StandOff):
     _start: float = field(default=0.0, init=False, repr=False, compare=False)
     """What makes gamma a principal value at the closed door, rad."""
     type: ClassVar[str] = "four-bar"
+    angles: ClassVar[tuple[str, ...]] = ("offset",)
     options: ClassVar[Mapping[str, str]] = {"lengths": "m", "range": "rad", "offset": "rad"}
 
     def __post_init__(self) -> None:

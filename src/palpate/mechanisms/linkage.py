@@ -29,7 +29,15 @@ class Linkage(ABC):
     after: str | None = field(default=None, kw_only=True)
     """The coordinate of the linkage that drives this one; None: the mechanism's own coordinate does, which the words
     below call main."""
+    estimate: bool | str | tuple[str, ...] = field(default=False, kw_only=True)
+    """Which of its `sizes` the data shall tell: true for those that they may, or names."""
     type: ClassVar[str]
+    length_names: ClassVar[tuple[str, ...]] = ()
+    """Of `lengths`; empty: L1, L2, ..."""
+    angles: ClassVar[tuple[str, ...]] = ()
+    """Options in rad that may be estimated too."""
+    told: ClassVar[tuple[str, ...]] = ()
+    """Sizes that `estimate: true` means; empty: all but the first, as of what drives an angle only ratios are seen."""
     options: ClassVar[Mapping[str, str]]
     """Units of the options that have one; "main": that of the coordinate that drives it."""
 
@@ -85,6 +93,30 @@ class Linkage(ABC):
         """The same where it was measured otherwise, m; refused where it cannot be assembled."""
         return self.with_lengths(measured)
 
+    @property
+    def sizes(self) -> Mapping[str, tuple[float, str]]:
+        """What may be estimated of it: name -> value, and "m" or "rad"."""
+        names = self.length_names or [f"L{i + 1}" for i in range(len(self.lengths))]
+        sizes = {name: (length, "m") for name, length in zip(names, self.lengths, strict=True)}
+        return sizes | {name: (float(getattr(self, name)), "rad") for name in self.angles}
+
+    def with_sizes(self, sizes: Mapping[str, float]) -> Self:
+        """The same with some of its sizes other, m and rad; refused where it cannot be assembled."""
+        known = {name: sizes.get(name, value) for name, (value, _) in self.sizes.items()}
+        turned = replace(self, **{name: known.pop(name) for name in self.angles}) if self.angles else self
+        return turned.with_lengths(known.values())
+
+    def off_by(self, name: str, by: float) -> float:
+        """By how much a size is off, m or rad, where a tape measure is off by so much, m; 0: nobody measured it."""
+        return by if self.sizes[name][1] == "m" else 0.0
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """The sizes that the data shall tell."""
+        if isinstance(self.estimate, bool):
+            return (self.told or tuple(self.sizes)[1:]) if self.estimate else ()
+        return (self.estimate,) if isinstance(self.estimate, str) else tuple(self.estimate)
+
     @classmethod
     def options_along(cls, unit: str) -> Mapping[str, str]:
         """Units of the options where the main coordinate is in this unit, "rad" or "m"."""
@@ -119,6 +151,11 @@ class StandOff(Linkage, ABC):
     @abstractmethod
     def lever(self) -> float:
         """m: one over by how much a metre of stand-off turns the offset."""
+
+    def off_by(self, name: str, by: float) -> float:
+        """Of an offset that is not said to be none, by the lever."""
+        stated = self.offset or name in self.estimated
+        return by if name != "offset" else by / self.lever if stated else 0.0
 
     @property
     def measured(self) -> tuple[float, ...]:

@@ -242,6 +242,25 @@ class Mechanism(ABC):
         """The same mechanism with other options, such as linkage, radius or feet, of those that it has."""
         return replace(self, **{f.name: options[f.name] for f in fields(self) if f.name in options})
 
+    @property
+    def sizes(self) -> Mapping[str, tuple[float, str]]:
+        """Sizes of all linkages by name, such as closer.L2: value, and "m" or "rad"."""
+        return {f"{x.coordinate}.{name}": size for x in self.linkages for name, size in x.sizes.items()}
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """Those that the data shall tell."""
+        return tuple(f"{x.coordinate}.{name}" for x in self.linkages for name in x.estimated)
+
+    def off_by(self, by: float) -> dict[str, float]:
+        """By how much each of these sizes is off, m or rad, where a tape measure is off by so much, m."""
+        return {f"{x.coordinate}.{name}": x.off_by(name, by) for x in self.linkages for name in x.sizes}
+
+    def with_sizes(self, sizes: Mapping[str, float]) -> Self:
+        """The same mechanism with some of these sizes other; refused where a linkage cannot be assembled."""
+        named = [{n: sizes[k] for n in x.sizes if (k := f"{x.coordinate}.{n}") in sizes} for x in self.linkages]
+        return self.with_linkages([x.with_sizes(own) for x, own in zip(self.linkages, named, strict=True)])
+
     def with_linkages(self, linkages: Sequence[Linkage]) -> Self:
         """The same mechanism with other linkages."""
         return self.with_options(linkage=tuple(linkages))
@@ -404,6 +423,11 @@ class OneFreedom(Mechanism):
                     f"{where}: it is driven by {kinds[link.driven_by[0]]}, and {what} is {kinds[units[driver]]}"
                 )
             units[link.coordinate] = link.unit
+            for name in link.estimated:
+                if name not in link.sizes:
+                    raise UnknownName("size to estimate", str(name), link.sizes, where=where)
+            if link.estimate and not link.sizes:
+                raise PalpateError(f"{where}: it has no lengths that could be estimated: leave `estimate` out")
         if len(self.linkages) > 1:
             self._check_together()
 

@@ -37,6 +37,7 @@ class TrackArm(StandOff):
     offset: float = 0.0
     coordinate: str = "closer"
     type: ClassVar[str] = "track-arm"
+    angles: ClassVar[tuple[str, ...]] = ("offset",)
     options: ClassVar[Mapping[str, str]] = {"lengths": "m", "range": "rad", "offset": "rad"}
 
     def __post_init__(self) -> None:

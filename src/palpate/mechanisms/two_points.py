@@ -35,6 +35,8 @@ class TwoPoints(Linkage):
     range: tuple[float, float] = (0.0, math.pi / 2)
     coordinate: str = "strut"
     type: ClassVar[str] = "two-points"
+    length_names: ClassVar[tuple[str, ...]] = ("body_x", "body_y", "ground_x", "ground_y")
+    told: ClassVar[tuple[str, ...]] = ("ground_x", "ground_y")
     options: ClassVar[Mapping[str, str]] = {"body": "m", "ground": "m", "range": "main"}
 
     def __post_init__(self) -> None:

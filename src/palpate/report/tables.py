@@ -132,7 +132,8 @@ def shape_table(data: Data) -> Table:
         digits = decimals(value, ci)
         cells = {"shape": name, "value": _number(value, digits), "95 % interval": _interval(ci, digits)}
         records.append(cells | {"unit": shown.unit, "status": e["status"]})
-    return table(records, title="Zones", marked=[e["status"] in _DOUBTFUL for e in shapes.values()])
+    title = "Zones and lengths" if any("stated" in e for e in shapes.values()) else "Zones"
+    return table(records, title=title, marked=[e["status"] in _DOUBTFUL for e in shapes.values()])
 
 
 def decimals(value: float, ci: Sequence[float] | None) -> int:

@@ -108,6 +108,8 @@ def _option(name: str, hint: Any, kind: type[Any], parts: Parts, required: Seque
     if words := literals(hint):
         return {**said, "enum": words}
     inner = [a for a in get_args(hint) if a is not type(None)] if get_origin(hint) not in (tuple, list) else []
+    if any(get_origin(x) is tuple for x in inner):  # several kinds, such as true or names
+        return {**said, "anyOf": [_option(name, kind_of, kind, parts, required) for kind_of in inner]}
     hint = inner[0] if inner else hint
     if get_origin(hint) is tuple:
         return {**said, "type": "array"}

@@ -415,6 +415,9 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         if options.get("estimate"):
             remedy = "leave it out, or write procedure: joint"
             yield f"elements.{i}.estimate", "zones are not estimated where the spring comes first", remedy
+    if mechanism.estimated and (config.method == "joint" or config.procedure == "two-step"):
+        wrong = "lengths are not estimated in two steps, nor by a joint estimate, which finds all links along"
+        yield "mechanism.linkage", wrong, "leave its `estimate` out, or write method: balance and procedure: joint"
     if config.method == "joint" and config.robust:
         yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
     if config.known_mass is None and config.rows == "moments":
@@ -760,11 +763,7 @@ def of_parts(value: Any) -> bool:
 
 
 def same_part(part: Options, among: Any) -> Options:
-    """Of parts (one, a list of them, none), the one that drives the same coordinate; the part itself where none does.
-
-    >>> same_part({"coordinate": "strut"}, [{"type": "four-bar", "coordinate": "closer"}])
-    {'coordinate': 'strut'}
-    """
+    """Of parts (one, a list of them, none), the one that drives the same coordinate; the part itself if none does."""
     if not of_parts(among):
         return cast("Options", among) if isinstance(among, dict) else part
     named = [x for x in cast("list[Options]", among) if x.get("coordinate") == part.get("coordinate")]

@@ -535,7 +535,9 @@ class UncertainPart(Part):
     sensor_yaw: q.Angle | None = deviation("each sensor's turn about its own z; with its unit", "0.3 deg", "floor")
     closed: q.Travel | None = deviation("the position's zero; an angle or a length with unit", "0.2 deg", "one-freedom")
     links: q.Length | None = deviation(
-        "the length of each link, m; if absent 2 mm, or as much less as the data tell", "1 mm", "linkage"
+        "the length of each link that is not estimated, m; if absent 2 mm, or as much less as the data tell",
+        "1 mm",
+        "linkage",
     )
     tilt: q.Angle | None = deviation("the vertical, about each level axis; with its unit", "0.1 deg", "markers")
     wheel_radius: q.Length | None = deviation("the wheel's radius, m", "2 mm", "wheel")

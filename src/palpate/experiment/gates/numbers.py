@@ -12,6 +12,7 @@ from palpate.elements.element import Element, Scope
 from palpate.experiment.gates.explaining import MISFIT_PERCENT, QUIET_ROW, misfit
 from palpate.experiment.stage.fit import Fit, damping_changes, solve_with
 from palpate.experiment.stage.inputs import STEP
+from palpate.experiment.stage.links import found_links
 from palpate.experiment.stage.result import Case
 from palpate.experiment.stage.variations import weighed
 from palpate.findings import Finding, Severity
@@ -327,9 +328,10 @@ def damping(case: Case) -> Iterator[Finding]:
         yield Finding("damping", evidence, ", ".join(moved))
 
 
-def shapes(case: Case) -> Iterable[Finding]:
-    """What the profiles of zones say."""
-    return () if case.fit.shaped is None else case.fit.shaped.findings
+def shapes(case: Case) -> Iterator[Finding]:
+    """What the profiles of zones and the lengths of linkages say."""
+    yield from () if case.fit.shaped is None else case.fit.shaped.findings
+    yield from found_links(case.fit)
 
 
 def refused(case: Case) -> Iterable[Finding]:

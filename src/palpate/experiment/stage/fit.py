@@ -257,6 +257,26 @@ class Rolled:
     """RMS of the angle by which it goes aside of where it is headed, beyond the markers' noise."""
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A length (m) or an angle (rad) of a linkage that was to be estimated."""
+
+    unit: str
+    stated: float
+    prior: float
+    """How well it is known before the data are asked, one standard deviation."""
+    value: float
+    std: float
+    """With the data, those of all other lengths in it."""
+    told: bool
+    """Whether the data tell it by itself, not only together with others."""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Of 95 %; None where the data do not tell it."""
+        return (self.value - 1.96 * self.std, self.value + 1.96 * self.std) if self.told else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Off:
     """What was estimated beside the parameters, off by a standard deviation."""
@@ -294,6 +314,8 @@ class Fit:
     """Where the load cell sees the IMU that tells the motion; None: not known, or not asked."""
     rolled: Rolled | None = None
     """How the wheel rolls; None: not known, or not asked."""
+    links: Mapping[str, Size] = field(default_factory=dict[str, Size])
+    """Sizes of linkages that were estimated, by name."""
     joint: Joint | None = None
     """Where the solution is a joint estimate, which started from this fit's own."""
     sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])

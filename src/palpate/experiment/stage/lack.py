@@ -22,7 +22,7 @@ from palpate.experiment.stage.inputs import (
     whole_balance,
     zeros_of,
 )
-from palpate.experiment.stage.variations import declared, estimated
+from palpate.experiment.stage.variations import estimated
 from palpate.files import finite
 from palpate.identify.balance import EACH, Balance, Rows, Segment, filled, stack_rows
 from palpate.identify.effects import Effect, Lack, Leftover, Noise, attenuation, lacks, leftover
@@ -426,15 +426,7 @@ def _effects(fit: Fit) -> Iterator[Effect]:
     if not fit.inputs.unloaded:  # else nothing is between a hand and the object
         yield from _of_instruments(fit)
         yield from give(fit)
-    if mechanism.lengths and fit.inputs.imu is None:  # links that are longer than stated
-        residuals, columns = fit.left_of(fit.balance), list[FloatArray]()
-        with suppress(PalpateError):  # out of reach with these links
-            others = (fit.with_inputs(v.inputs)[1] for v in declared(fit.inputs, {"links": LONGER_M}))
-            columns += (residuals - fit.left_of(other) for other in others)
-        if columns:
-            # a joint estimate has found them along
-            std = 0.0 if fit.joint is not None else fit.inputs.links_std_m / LONGER_M
-            yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns), std=std)
+    yield from link_effect(fit, fit.inputs.links_std_m)
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
 
@@ -452,6 +444,35 @@ def _of_options(fit: Fit) -> Iterator[Effect]:
             rows = part.combined(part.remembering(replace(k, memory={}), fit.inputs.times_s), ARRAYS, mine)
             forces.append(np.array([np.broadcast_to(row, len(fit.inputs.times_s)) for row in rows], dtype=float))
         yield Effect("options", e.name, 0.0, np.nan_to_num(np.array(forces[1:]) - forces[0]), std=UNMEASURED)
+
+
+def link_effect(fit: Fit, known_m: float) -> Iterator[Effect]:
+    """Linkages of other lengths than the fit's, one column each. known_m: how well those are known that are not
+    estimated; 0: not asked.
+    """
+    inputs, columns, beliefs = fit.inputs, list[FloatArray](), list[tuple[float, float]]()
+    known = inputs.mechanism.off_by(known_m)
+    residuals = fit.left_of(fit.balance)
+    for name, by in link_steps(fit).items() if inputs.imu is None else ():
+        size, _ = inputs.mechanism.sizes[name]
+        for way in (by, -by):  # one of the two may not be assembled, or not reach where it was moved
+            with suppress(PalpateError):
+                mechanism = inputs.mechanism.with_sizes({name: size + way})
+                other = fit.with_inputs(inputs.with_model(replace(inputs.model, mechanism=mechanism)))[1]
+                columns.append((residuals - fit.left_of(other)) * (by / way))
+                free = fit.links.get(name)
+                std, away = (known[name], 0.0) if free is None else (free.prior, free.stated - size)
+                beliefs.append((std / by, away / by))
+                break
+    if columns:
+        std, expected = np.array(beliefs).T
+        std = 0.0 if fit.joint is not None else std  # it has found them along
+        yield Effect("linkage", str(inputs.mechanism.main), LONGER_M, np.array(columns), std=std, expected=expected)
+
+
+def link_steps(fit: Fit) -> dict[str, float]:
+    """Sizes of linkages that may be other than stated, and by how much each is tried to be, m or rad."""
+    return {name: by for name, by in fit.inputs.mechanism.off_by(LONGER_M).items() if by > 0}
 
 
 def _parts(fit: Fit, of: Fit, rows: Rows) -> Iterator[Effect]:

@@ -343,7 +343,7 @@ def rms_entry(row: Row, value: float, span: float, **more: float | None) -> dict
 
 
 def _shapes(fit: Fit) -> dict[str, Any]:
-    """Zone borders and widths: as given, or as the data say."""
+    """Zone borders and widths, sizes of linkages: as given, or as the data say."""
     profiles = {} if fit.shaped is None else {p.name: p for p in fit.shaped.profiles}
     units = {s.name: s.unit for e in fit.inputs.model.elements for s in e.shapes}
     entries: dict[str, Any] = {}
@@ -352,6 +352,9 @@ def _shapes(fit: Fit) -> dict[str, Any]:
         ci = None if profile is None or profile.interval is None else list(profile.interval)
         status = "fixed" if profile is None else "identified" if ci is not None else "not-identifiable"
         entries[name] = {"value": value, "unit": units[name.rpartition(".")[2]], "ci95": ci, "status": status}
+    for name, x in fit.links.items():
+        ci, status = (None, "not-identifiable") if x.interval is None else (list(x.interval), "identified")
+        entries[name] = {"value": x.value, "unit": x.unit, "ci95": ci, "status": status, "stated": x.stated}
     return entries
 
 

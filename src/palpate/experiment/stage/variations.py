@@ -248,13 +248,16 @@ def _closed(inputs: Inputs, by: float) -> Inputs:
 
 
 def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
-    """Each link longer, or shorter where the longer one cannot be assembled."""
+    """Each link that is not estimated longer, or shorter where the longer one cannot be assembled."""
     mechanism = inputs.mechanism
-    for change in by * np.eye(len(mechanism.lengths)):
+    for name, off in mechanism.off_by(by).items():
+        if off == 0 or name in mechanism.estimated:
+            continue
+        size, _ = mechanism.sizes[name]
         try:
-            other = mechanism.with_lengths((mechanism.lengths + change).tolist())
+            other = mechanism.with_sizes({name: size + off})
         except PalpateError:
-            other = mechanism.with_lengths((mechanism.lengths - change).tolist())
+            other = mechanism.with_sizes({name: size - off})
         yield inputs.with_model(replace(inputs.model, mechanism=other))
 
 

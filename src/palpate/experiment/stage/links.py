@@ -1,0 +1,113 @@
+"""Lengths of linkages that the data tell, found along with the parameters (`estimate` of a linkage).
+
+Gauss and Newton's steps of variable projection (Golub & Pereyra 1973) in all lengths at once: what a longer link would
+leave is a column beside the model's own, and Bayes' rule joins what it explains with how well a tape measure knows it.
+Along directions that nothing shows, such as the common scale of links that drive an angle, they stay as stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.stage.fit import Fit, Size
+from palpate.experiment.stage.inputs import Inputs
+from palpate.experiment.stage.lack import bench, link_effect, link_steps
+from palpate.findings import Finding
+from palpate.physics.arrays import symmetric_inverse
+from palpate.physics.units import shown
+
+PRIOR: Mapping[str, float] = {"m": 0.01, "rad": 0.1}
+"""How well a size is known that is to be estimated, unless `uncertain: {links: ...}` says worse: the end of an arm
+under its cover, a stand-off that nobody measured."""
+BESIDE_M = 0.002
+"""The same of lengths that are not, where it does not say it."""
+TOLD = 0.7
+"""Of a size's standard deviation before, what is left where the data tell it: half of the variance."""
+ROUNDS, NEAR = 8, 0.05
+"""Steps at most, and the last: in standard deviations."""
+HALVED = 4
+"""How often a step is halved whose linkage cannot be assembled, or does not reach."""
+FAR = 3.0
+"""Standard deviations of the tape measure beyond which somebody should look again."""
+
+
+def with_links(fit: Fit, stated_m: float | None, refit: Callable[[Fit, Inputs], Fit]) -> Fit:
+    """The fit with the sizes that are to be estimated where the data have them.
+
+    stated_m: how well links are known, as the file says; refit: a fit of other inputs near one.
+    """
+    mechanism = fit.inputs.mechanism
+    if not mechanism.estimated or fit.inputs.filtering.published:
+        return fit
+    priors = {**PRIOR, "m": max(PRIOR["m"], stated_m or 0.0)}
+    given = {name: mechanism.sizes[name] for name in mechanism.estimated}
+    links = {n: Size(unit, x, priors[unit], x, priors[unit], False) for n, (x, unit) in given.items()}
+    fit, beside = replace(fit, links=links), BESIDE_M if stated_m is None else stated_m
+    for _ in range(ROUNDS):
+        found = _believed(fit, beside)
+        if found is None:
+            break
+        moves = {n: (x.value - fit.links[n].value) / x.std for n, x in found.items()}
+        other = _moved(fit, found, refit)
+        if other is None:
+            break
+        fit = other
+        if max(abs(by) for by in moves.values()) < NEAR:
+            break
+    return fit
+
+
+def _believed(fit: Fit, beside_m: float) -> dict[str, Size] | None:
+    """Where data and tape measure together have the sizes, the other lengths being as they are; None: not to be tried.
+
+    How well that is known counts the other lengths as known only so well (Schmidt 1966, consider covariance).
+    """
+    steps = link_steps(fit)
+    lack = next(iter(bench(fit).test(lambda of: link_effect(of, beside_m))), None)
+    if lack is None or len(lack.told) != len(steps):
+        return None
+    per = np.array(list(steps.values()))
+    H, told = lack.information / per[:, None] / per, lack.told / per  # of sizes, not of steps
+    own = np.array([name in fit.links for name in steps])
+    sizes = [fit.links[name] for name in steps if name in fit.links]
+    before = np.array([x.prior**-2.0 for x in sizes])
+    away = np.array([x.stated - x.value for x in sizes])
+    K = symmetric_inverse(H[np.ix_(own, own)] + np.diag(before))
+    known = fit.inputs.mechanism.off_by(beside_m)
+    beside = K @ H[np.ix_(own, ~own)] * [known[name] for name in steps if name not in fit.links]
+    by = K @ (told[own] + before * away)
+    stds = np.sqrt(np.diag(K + beside @ beside.T))
+    names, moved = [name for name in steps if name in fit.links], zip(sizes, by.tolist(), stds.tolist(), strict=True)
+    found = [replace(x, value=x.value + c, std=std, told=std <= TOLD * x.prior) for x, c, std in moved]
+    return dict(zip(names, found, strict=True))
+
+
+def _moved(fit: Fit, found: Mapping[str, Size], refit: Callable[[Fit, Inputs], Fit]) -> Fit | None:
+    """The fit with sizes as found, or as near as they can be assembled; None: not even then."""
+    for share in 0.5 ** np.arange(HALVED + 1):
+        sizes = {n: fit.links[n].value + float(share) * (x.value - fit.links[n].value) for n, x in found.items()}
+        try:
+            mechanism = fit.inputs.mechanism.with_sizes(sizes)
+            other = refit(fit, fit.inputs.with_model(replace(fit.inputs.model, mechanism=mechanism)))
+        except PalpateError:
+            continue
+        return replace(other, links={n: replace(x, value=sizes[n]) for n, x in found.items()})
+    return None
+
+
+def found_links(fit: Fit) -> Iterator[Finding]:
+    """What is to be said of sizes that were estimated."""
+    for name, x in fit.links.items():
+        if not x.told:
+            evidence = (
+                f"the data do not tell it by itself, only to {shown(x.std, x.unit)} where it was known to "
+                f"{shown(x.prior, x.unit)}: the model has {shown(x.value, x.unit)}, {shown(x.stated, x.unit)} is stated"
+            )
+            yield Finding("shape", evidence, name, "estimate fewer lengths, and measure the others")
+        elif abs(x.value - x.stated) > FAR * x.prior:
+            evidence = f"the data want {shown(x.value, x.unit)} where {shown(x.stated, x.unit)} is stated"
+            yield Finding("shape", evidence, name, "measure it again, or look for another linkage")
