@@ -19,7 +19,7 @@ from typing import NamedTuple
 from palpate.export.common import NO_LIMIT, Files, object_to_export, template
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.runtime.equations import has_quaternion, limits
+from palpate.runtime.equations import limits, quaternion_at
 from palpate.runtime.native import HEADERS, c_number, c_step, compile_c, filled, find_compiler
 from palpate.runtime.pairing import FRAME, wrench_words
 from palpate.runtime.stepper import BRAKE_S, check_step, check_wrench_limit, has_one_freedom, kept, rest, step_terms
@@ -146,8 +146,9 @@ def _possible(model: Model) -> str:
     """What else a state must be, as `Stepper.reset` asks."""
     places = [*limits(model.mechanism), *([(0, *model.mechanism.reach)] if has_one_freedom(model) else [])]
     conditions = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
-    if has_quaternion(model):
-        conditions.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
+    if (first := quaternion_at(model.mechanism)) is not None:
+        square = " + ".join(f"s[{i}] * s[{i}]" for i in range(first, first + 4))
+        conditions.append(f"fabs({square} - 1.0) < 2e-3")
     return "".join(f" && {x}" for x in conditions)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from palpate.mechanisms.ball import Ball as Ball
 from palpate.mechanisms.check import check_mechanism as check_mechanism
 from palpate.mechanisms.four_bar import FourBar as FourBar
 from palpate.mechanisms.free import Free as Free
@@ -21,9 +22,10 @@ from palpate.mechanisms.screw import Screw as Screw
 from palpate.mechanisms.slide import Slide as Slide
 from palpate.mechanisms.track_arm import TrackArm as TrackArm
 from palpate.mechanisms.two_points import TwoPoints as TwoPoints
+from palpate.mechanisms.universal import Universal as Universal
 
 MECHANISMS: Mapping[str, type[Any]] = MappingProxyType(
-    {m.type: m for m in (Free, Hinge, Slide, Screw, Rolling, Planar)}
+    {m.type: m for m in (Free, Hinge, Slide, Screw, Universal, Ball, Rolling, Planar)}
 )
 """The mechanism types that an object file may name."""
 LINKAGES: Mapping[str, type[Any]] = MappingProxyType(

@@ -52,7 +52,7 @@ class Free(Mechanism):
 
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> rigid.Kinematics:
         """a - g turned into the body: R' (a + g e_z), with R of the unit quaternion (e.g. Diebel 2006, eq. 125)."""
-        felt = into_body(_matrix(state[3:7]), (acc[0], acc[1], acc[2] + self.gravity))
+        felt = into_body(rotation_rows(state[3:7]), (acc[0], acc[1], acc[2] + self.gravity))
         return rigid.Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))
 
     def project(self, k: rigid.Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
@@ -61,18 +61,15 @@ class Free(Mechanism):
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, rigid.Triple]:
         """Rows of R_world_body, of the unit quaternion (e.g. Diebel 2006, eq. 125), and the place of the origin, m."""
-        return _matrix(state[3:7]), (state[0], state[1], state[2])
+        return rotation_rows(state[3:7]), (state[0], state[1], state[2])
 
     def velocity(self, state: Sequence[Scalar], fn: Functions) -> rigid.Triple:
         """The velocity turned into the body."""
-        return into_body(_matrix(state[3:7]), (state[7], state[8], state[9]))
+        return into_body(rotation_rows(state[3:7]), (state[7], state[8], state[9]))
 
     def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """Velocity, and q' = q omega / 2 (Diebel 2006, 6.5)."""
-        w, x, y, z = state[3:7]
-        a, b, c = (0.5 * s for s in state[10:13])
-        turns = (-x * a - y * b - z * c, w * a - z * b + y * c, z * a + w * b - x * c, -y * a + x * b + w * c)
-        return (*state[7:10], *turns)
+        return (*state[7:10], *turning(state[3:7], state[10:13]))
 
     def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The velocity turned into the body, and omega: what force and moment in the body frame work on."""
@@ -86,11 +83,11 @@ class Free(Mechanism):
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """Velocity, and omega = 2 q* q'."""
-        return np.hstack([q_dot[:, :3], 2 * rigid.quaternion_product(_conjugate(q[:, 3:]), q_dot[:, 3:])[:, 1:]])
+        return np.hstack([q_dot[:, :3], 2 * rigid.quaternion_product(conjugate(q[:, 3:]), q_dot[:, 3:])[:, 1:]])
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """Acceleration, and omega_dot = 2 q* q'', whose other part q'* q' turns nothing."""
-        return np.hstack([q_ddot[:, :3], 2 * rigid.quaternion_product(_conjugate(q[:, 3:]), q_ddot[:, 3:])[:, 1:]])
+        return np.hstack([q_ddot[:, :3], 2 * rigid.quaternion_product(conjugate(q[:, 3:]), q_ddot[:, 3:])[:, 1:]])
 
     def states(self, motion: rigid.Motion) -> FloatArray:
         """Poses, the velocity in the world, and omega."""
@@ -100,7 +97,8 @@ class Free(Mechanism):
         return np.hstack([self.coordinates_of(motion.poses), v, motion.omega])
 
 
-def _matrix(quaternion: Sequence[Scalar]) -> Matrix:
+def rotation_rows(quaternion: Sequence[Scalar]) -> Matrix:
+    """R of a unit quaternion w x y z (e.g. Diebel 2006, eq. 125)."""
     w, x, y, z = quaternion
     return (
         (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -109,5 +107,13 @@ def _matrix(quaternion: Sequence[Scalar]) -> Matrix:
     )
 
 
-def _conjugate(q: FloatArray) -> FloatArray:
+def turning(quaternion: Sequence[Scalar], omega: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """q' = q omega / 2, omega in the body (rad/s; Diebel 2006, 6.5)."""
+    w, x, y, z = quaternion
+    a, b, c = (0.5 * s for s in omega)
+    return (-x * a - y * b - z * c, w * a - z * b + y * c, z * a + w * b - x * c, -y * a + x * b + w * c)
+
+
+def conjugate(q: FloatArray) -> FloatArray:
+    """w -x -y -z: the inverse of a unit quaternion."""
     return q * np.array([1.0, -1.0, -1.0, -1.0])

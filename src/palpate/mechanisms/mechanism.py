@@ -40,11 +40,11 @@ class Joint:
     """One joint of the chain that leads from the ground to the body frame, as simulators have it.
 
     `axis`: in the body frame where all positions are zero. `position`: its index in the state, None where the state
-    has no such position; of "free" the first of seven.
+    has no such position; of "free" the first of seven, of "ball" the first of four.
     """
 
     name: str
-    kind: Literal["turn", "slide", "free"]
+    kind: Literal["turn", "slide", "ball", "free"]
     axis: tuple[float, float, float]
     position: int | None
     pitch: float | None = 0.0
@@ -85,6 +85,8 @@ class Mechanism(ABC):
     """Whether z of its frame points up wherever it stands: then weight works by the height that `place` says alone."""
     floor: ClassVar[str] = ""
     """Of what stands on a floor, along which its world lies: the role of the markers that show its frame."""
+    pivot: ClassVar[Literal["", "point", "axes"]] = ""
+    """What stands still and is found from the motion: a point about which the body turns, or two axes that cross."""
     way: ClassVar[tuple[str, str]] = ("forth", "back")
     """Words for moving along the main coordinate with positive and with negative speed."""
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.0)

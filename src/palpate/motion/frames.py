@@ -622,9 +622,9 @@ _TURN_RAD = np.radians(2.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointFrame:
-    """Where a joint of one freedom sits."""
+    """Where a joint sits."""
 
-    kind: Literal["turn", "slide"]
+    kind: Literal["turn", "slide", "pivot"]
     T_body_frame: FloatArray
     """(4, 4), m: the joint's frame on the body."""
     T_world_frame: FloatArray

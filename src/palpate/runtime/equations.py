@@ -287,7 +287,9 @@ class Equations:
         values = model.p.tolist() if parameters is None else [trace.variable(name) for name in parameters]
         self._p = [[values.pop(0) for _ in e.parameters] for e in model.elements]
         self.n = n = len(mechanism.accelerations)
-        self.turns = has_quaternion(model)
+        self.quaternion = quaternion_at(mechanism)
+        self.turns = self.quaternion is not None and self.n == 6
+        """Whether it is a free body, whose speeds are told as MuJoCo does."""
         self.state = [trace.variable(f"s[{i}]") for i in range(len(mechanism.state))]
         self.positions, self.speeds = self.state[:-n], self.state[-n:]
         acc = [trace.variable(f"a[{i}]") for i in range(n)]
@@ -426,19 +428,20 @@ class Equations:
 
     def moved(self, dt: float) -> list[Term]:
         """The positions after a step with these speeds: by the middle of the step, or a quaternion exactly turned."""
-        if self.turns:
-            return [*(x + dt * v for x, v in zip(self.positions[:3], self.speeds, strict=False)), *self._turned(dt)]
+        if self.quaternion is not None:
+            before = zip(self.positions[: self.quaternion], self.speeds, strict=False)
+            return [*(x + dt * v for x, v in before), *self._turned(dt, self.positions[self.quaternion :])]
         rates = self.rates()
         half = [x + 0.5 * dt * r for x, r in zip(self.positions, rates, strict=True)]
         middle = self.trace.replaced(rates, self.positions, half)
         return [x + dt * r for x, r in zip(self.positions, middle, strict=True)]
 
-    def _turned(self, dt: float) -> list[Term]:
+    def _turned(self, dt: float, quaternion: list[Term]) -> list[Term]:
         """A unit quaternion w x y z after turning with omega (body, rad/s): q exp(omega dt / 2) (Diebel 2006, 6.5).
 
         Sine and cosine of half the angle by their series where it is below 0.1: the next term is below 3e-18.
         """
-        fn, omega, (a, b, g, d) = self.trace.fn, self.speeds[3:], self.positions[3:7]
+        fn, omega, (a, b, g, d) = self.trace.fn, self.speeds[-3:], quaternion
         square = 0.25 * dt * dt * dot(omega, omega)
         half = fn.sqrt(square)
         c, s = (
@@ -576,10 +579,10 @@ def dot(a: Sequence[Term], b: Sequence[Term]) -> Term:
     return total
 
 
-def has_quaternion(model: Model) -> bool:
-    """Whether the positions are a place and a quaternion: of a free body, whose speeds are told as MuJoCo does."""
-    n = len(model.mechanism.accelerations)
-    return n == 6 and model.mechanism.state[3:-n] == _QUATERNION
+def quaternion_at(mechanism: Mechanism) -> int | None:
+    """Where the positions of the state end with a quaternion, which the last three speeds turn; None: they do not."""
+    positions = mechanism.state[: -len(mechanism.accelerations)]
+    return len(positions) - 4 if positions[-4:] == _QUATERNION else None
 
 
 def _shapes(e: Element) -> dict[str, float]:

@@ -99,7 +99,8 @@ def c_step(terms: StepTerms, also: Kernels | None = None) -> tuple[str, dict[str
         defines = {"STOPS": stops, "DRY": dry, "SAID": said, **{name: getattr(stepper, name) for name in names}}
         kernels = {name: kernel for name, kernel in kernels.items() if kernel[1]}
     kernels = {name: kernel for name, kernel in kernels.items() if name != "remember" or e.memory}
-    defines |= {"FADES": int(fades), "TURNS": int(e.turns), "N": e.n, "NQ": len(e.positions), "DT": c_number(dt)}
+    plain = len(e.positions) if e.quaternion is None else e.quaternion  # positions before a quaternion
+    defines |= {"FADES": int(fades), "PLAIN": plain, "N": e.n, "NQ": len(e.positions), "DT": c_number(dt)}
     defines |= {"M": len(e.memory), "NS": "(NQ_ + N_ + M_)"}
     within = " ||\n        ".join(
         f"!({c_number(a)} <= there[{i}] && there[{i}] <= {c_number(b)})" for i, a, b in limits(model.mechanism)

@@ -30,7 +30,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
 from palpate.physics.units import shown
-from palpate.runtime.equations import Equations, Kernels, Term, dot, has_quaternion, limits
+from palpate.runtime.equations import Equations, Kernels, Term, dot, limits, quaternion_at
 
 
 class StepStatus(IntEnum):
@@ -474,8 +474,8 @@ def kept(dt: float) -> float:
     return math.exp(-dt / BRAKE_S)
 
 
-def brake(advance: Advance, positions: int, n: int, dt: float, *, turns: bool) -> Callable[[State], State]:
-    """Bind the step without a wrench, of n speeds; `turns`: positions 3 to 6 are a quaternion."""
+def brake(advance: Advance, positions: int, n: int, dt: float, quaternion: int | None) -> Callable[[State], State]:
+    """Bind the step without a wrench, of n speeds; `quaternion`: where the positions end with one."""
     keep, speeds = kept(dt), slice(positions, positions + n)
 
     def braked(now: State) -> State:
@@ -494,9 +494,10 @@ def brake(advance: Advance, positions: int, n: int, dt: float, *, turns: bool) -
                     there = tuple(a + part * (b - a) for a, b in zip(q, there, strict=True))
                     bent = zip(now[positions + n :], memory, strict=True)
                     memory = tuple(a + part * (b - a) for a, b in bent)
-                    if turns:
-                        size = math.sqrt(dot_floats(there[3:7], there[3:7]))
-                        there = (*there[:3], *(x / size for x in there[3:7]))
+                    if quaternion is not None:
+                        four = there[quaternion:]
+                        size = math.sqrt(dot_floats(four, four))
+                        there = (*there[:quaternion], *(x / size for x in four))
         except (ArithmeticError, ValueError):
             there, u, memory = q, [0.0] * n, now[positions + n :]
         lost = [(b - a) / dt for a, b in zip(v, u, strict=True)]
@@ -542,7 +543,7 @@ class Stepper:
         self._model = model
         self._mechanism = model.mechanism
         self._reach = model.mechanism.reach
-        self._turns = has_quaternion(model)
+        self._quaternion = quaternion_at(model.mechanism)
         self._still = (0.0,) * len(model.mechanism.accelerations)
         self._now: State = rest(model)
         try:
@@ -552,7 +553,7 @@ class Stepper:
         except (TypeError, ArithmeticError) as error:
             raise PalpateError(f"model {model.name!r} cannot be stepped ({error}); does check_element pass?") from error
         positions = len(model.mechanism.state) - len(self._still)
-        self._braked = brake(self._advance, positions, len(self._still), float(dt), turns=self._turns)
+        self._braked = brake(self._advance, positions, len(self._still), float(dt), self._quaternion)
         if status is StepStatus.NOT_FINITE:
             raise PalpateError(f"model {model.name!r} has no inertia to move: add an inertia or a rigid body")
 
@@ -587,12 +588,13 @@ class Stepper:
         for i, least, most in limits(self._mechanism):
             if not least <= values[i] <= most:
                 raise PalpateError(f"{names[i]} must be from {least:.4g} to {most:.4g}, not {values[i]:.4g}")
-        if self._turns:
-            size = math.hypot(*values[3:7])
+        if self._quaternion is not None:
+            a, b = self._quaternion, self._quaternion + 4
+            size = math.hypot(*values[a:b])
             if abs(size - 1.0) > 1e-3:
-                raise PalpateError(f"the quaternion {values[3:7]} is not a unit quaternion")
+                raise PalpateError(f"the quaternion {values[a:b]} is not a unit quaternion")
             if abs(size - 1.0) > 1e-12:  # what a step has left is taken as it is
-                values = (*values[:3], *(x / size for x in values[3:7]), *values[7:])
+                values = (*values[:a], *(x / size for x in values[a:b]), *values[b:])
         self._now = values
 
     def step(self, wrench: Sequence[float] | FloatArray, out: MutableSequence[float] | FloatArray) -> StepStatus:

@@ -114,13 +114,13 @@ static void brake(const @name@_model *model, const double *s, double *out)
                 out[i] = s[i] + part * (out[i] - s[i]);
         for (i = NQ_; i < NQ_ + N_; i++)
             out[i] = part * out[i];
-#if TURNS_
+#if PLAIN_ < NQ_
         {
             double size = 0.0;
-            for (i = 3; i < 7; i++)
+            for (i = PLAIN_; i < NQ_; i++)
                 size += out[i] * out[i];
             size = sqrt(size);
-            for (i = 3; i < 7; i++)
+            for (i = PLAIN_; i < NQ_; i++)
                 out[i] /= size;
         }
 #endif

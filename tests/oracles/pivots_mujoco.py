@@ -1,0 +1,81 @@
+"""A body on a ball joint or a universal joint by MuJoCo, swung and twisted by a hand."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from tests.joint_files import Moved
+
+Kind = Literal["ball", "universal"]
+MASS, COM = 6.0, np.array([0.03, -0.02, -0.45])
+INERTIA = np.array([[0.31, 0.02, 0.03], [0.02, 0.28, -0.02], [0.03, -0.02, 0.11]])
+"""About the centre of mass, kg m2."""
+DAMPING, FRICTION, SPRING = 0.25, 0.0, 3.0
+GRAVITY, STEP_S, LENGTH_S = 9.80665, 1e-3, 30.0
+"""What damps the joint, N m s/rad, and of a universal joint also pulls it straight, N m/rad."""
+
+
+def model_of(kind: Kind, axes: Rotation | None = None) -> Any:
+    """The body in its own frame; a universal joint's axes are x of the world's `axes` and y of the body's."""
+    import mujoco
+
+    joints = f'<joint type="ball" damping="{DAMPING}"/>'
+    if kind == "universal":
+        x, y = (axes or Rotation.identity()).as_matrix()[:, :2].T
+        both = f'type="hinge" damping="{DAMPING}" stiffness="{SPRING}"'
+        joints = "".join(f'<joint {both} axis="{v[0]} {v[1]} {v[2]}"/>' for v in (x, y))
+    full = " ".join(repr(float(INERTIA[i])) for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+    place = " ".join(map(repr, COM.tolist()))
+    return mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option gravity="0 0 -{GRAVITY}" timestep="{STEP_S}" integrator="RK4"/><worldbody><body name="load">
+        {joints}<inertial mass="{MASS}" pos="{place}" fullinertia="{full}"/></body></worldbody></mujoco>"""
+    )
+
+
+def _pushes(t: np.ndarray, phases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The hand's force (world, N) and twist (body, N m), (samples, 3) each: none at first, then sums of sines."""
+    grip = np.clip((t - 3.0) / 2.0, 0.0, 1.0)[:, None]
+    waves = np.sin(2 * np.pi * np.array([0.31, 0.57, 0.83, 1.27])[:, None] * t[:, None, None] + phases)
+    forces = 9.0 * grip * np.einsum("nwi,w->ni", waves, [1.0, 0.7, 0.5, 0.4])
+    return forces[:, :3] * [1.0, 1.0, 0.3], 0.4 * grip * waves[:, 1:, 3:].sum(axis=1)
+
+
+@cache
+def simulate(kind: Kind, seed: int = 0, turned_deg: float = 0.0) -> Moved:
+    """Poses of the body at 500 Hz, and the wrench of a hand that holds it at a point off its centre of mass."""
+    import mujoco
+
+    rng = np.random.default_rng([seed, 11])
+    world = model_of(kind, Rotation.from_euler("z", turned_deg, degrees=True))
+    data = mujoco.MjData(world)
+    phases, at = rng.uniform(0, 2 * np.pi, (4, 6)), np.array([0.12, 0.05, -0.55])
+    every = round(1 / (500.0 * STEP_S))
+    times, turns, wrenches = [], [], []
+    _settle(mujoco, world, data)
+    pushes = zip(*_pushes(np.arange(round(LENGTH_S / STEP_S)) * STEP_S, phases), strict=True)
+    for i, (force, twist) in enumerate(pushes):
+        R = np.array(data.xmat[1]).reshape(3, 3)
+        inside = R.T @ force
+        wrench = np.concatenate([inside, np.cross(at, inside) + twist])
+        if i % every == 0:
+            times.append(i * STEP_S)
+            turns.append(R.copy())
+            wrenches.append(wrench)
+        data.xfrc_applied[1, :3] = R @ wrench[:3]
+        # MuJoCo applies it at the centre of mass
+        data.xfrc_applied[1, 3:] = R @ (wrench[3:] - np.cross(COM, wrench[:3]))
+        mujoco.mj_step(world, data)
+    return Moved(np.array(times), Rotation.from_matrix(turns), np.zeros((len(times), 3)), np.array(wrenches))
+
+
+def _settle(mujoco: Any, world: Any, data: Any) -> None:
+    """Let it come to rest by much damping."""
+    damping = world.dof_damping.copy()
+    world.dof_damping[:] = 6.0
+    mujoco.mj_step(world, data, nstep=round(10.0 / STEP_S))
+    world.dof_damping[:] = damping
+    data.qvel[:] = 0.0
