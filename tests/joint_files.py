@@ -12,6 +12,8 @@ from scipy.spatial.transform import Rotation
 NOISE_M, NOISE_N, NOISE_NM = 2e-4, 0.05, 2e-3
 CORNERS = np.array([[0.10, 0, 0], [0.10, 0.08, 0.01], [0.11, 0.02, 0.07], [-0.12, 0.15, 0.02], [-0.08, -0.14, 0.05]])
 """Of the markers in the body frame, m; the first three are on the sensor."""
+ROOM = Rotation.from_euler("z", 37, degrees=True)
+"""How the capture frame stands to the world."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def write(
 ) -> Path:
     """Markers at every so many samples, seen in a turned capture frame; the load cell's clock is apart."""
     rng, t = np.random.default_rng([seed, 7]), moved.times_s
-    room = Rotation.from_euler("z", 37, degrees=True)
+    room = ROOM
     at = slice(None, None, every)
     points = moved.position[at, None] + np.stack([moved.rotation[at].apply(c) for c in CORNERS], axis=1)
     points = room.apply(points.reshape(-1, 3)).reshape(points.shape) + np.array([0.4, -0.3, 0.7])

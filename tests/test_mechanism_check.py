@@ -15,7 +15,18 @@ from scipy.integrate import solve_ivp
 import palpate
 from palpate.elements import RigidBody
 from palpate.errors import FileProblem, PalpateError
-from palpate.mechanisms import MECHANISMS, FourBar, Free, Hinge, Mechanism, Rolling, Screw, Slide, check_mechanism
+from palpate.mechanisms import (
+    MECHANISMS,
+    FourBar,
+    Free,
+    Hinge,
+    Mechanism,
+    Rolling,
+    Screw,
+    Slide,
+    Universal,
+    check_mechanism,
+)
 from palpate.model import Model
 from palpate.parts import load_parts
 from palpate.physics.functions import Functions, Scalar
@@ -30,6 +41,7 @@ WAYS = [
     Hinge(inclination=0.4, direction=-0.3, linkage=FourBar()),
     Slide(inclination=-0.3, direction=0.2),
     Screw(inclination=0.3, direction=0.2, pitch=-0.01),
+    Universal(inclination=0.4, direction=2.0),
     Rolling(moves="upright", track=0.5, feet=((0.1, 0.2, 0.3),)),
     Rolling(moves="planar"),
     Rolling(feet=((0.1, 0.2, 0.3), (0.1, 0.2, -0.3))),

@@ -110,8 +110,9 @@ def test_where_z_points_up_weight_works_by_the_height_of_the_place(name: str) ->
 
     for _ in range(5):
         state = 0.3 * rng.normal(size=len(mechanism.state))
-        if n == 6:
-            state[3:7] = Rotation.random(rng=rng).as_quat(scalar_first=True)
+        turning = [i for i, unit in enumerate(mechanism.position_units) if unit == "1"]
+        if turning:
+            state[turning] = Rotation.random(rng=rng).as_quat(scalar_first=True)
         still = mechanism.expand([*state[:-n], *[0.0] * n], [0.0] * n, FLOATS)
         force = m * np.array(still.specific_acceleration)
         rows = mechanism.project(still, [*force, *np.cross(c, force)], FLOATS)

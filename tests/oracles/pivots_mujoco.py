@@ -14,8 +14,8 @@ Kind = Literal["ball", "universal"]
 MASS, COM = 6.0, np.array([0.03, -0.02, -0.45])
 INERTIA = np.array([[0.31, 0.02, 0.03], [0.02, 0.28, -0.02], [0.03, -0.02, 0.11]])
 """About the centre of mass, kg m2."""
-DAMPING, FRICTION, SPRING = 0.25, 0.0, 3.0
-GRAVITY, STEP_S, LENGTH_S = 9.80665, 1e-3, 30.0
+DAMPING, SPRING = 0.25, 3.0
+GRAVITY, STEP_S, LENGTH_S = 9.80665, 2e-3, 30.0
 """What damps the joint, N m s/rad, and of a universal joint also pulls it straight, N m/rad."""
 
 
@@ -79,3 +79,27 @@ def _settle(mujoco: Any, world: Any, data: Any) -> None:
     mujoco.mj_step(world, data, nstep=round(10.0 / STEP_S))
     world.dof_damping[:] = damping
     data.qvel[:] = 0.0
+
+
+def truth(kind: Kind, R_body_frame: np.ndarray) -> dict[str, float]:
+    """What a drawing would say in a frame at the centre whose axes these columns are, and what acts on the joint."""
+    c, m = R_body_frame.T @ COM, MASS
+    about = R_body_frame.T @ INERTIA @ R_body_frame + m * (c @ c * np.eye(3) - np.outer(c, c))
+    body = {f"c_{a}": c[i] for i, a in enumerate("xyz")}
+    body |= {f"I{'xyz'[i]}{'xyz'[j]}": about[i, j] for i in range(3) for j in range(i, 3)}
+    if kind == "ball":
+        return body | dict.fromkeys(("b_x", "b_y", "b_z"), DAMPING)
+    return body | dict.fromkeys(("b_1", "b_2"), DAMPING) | dict.fromkeys(("spring_1.c_1", "spring_2.c_1"), -SPRING)
+
+
+def frame_of(kind: Kind, moved: Moved, room: Rotation, turned_deg: float) -> np.ndarray:
+    """Axes in the body of the frame that the pages promise, for a capture frame that is turned by `room`."""
+    R0, room_R = moved.rotation[0].as_matrix(), room.as_matrix()
+    if kind == "ball":  # z up, x along the capture frame's
+        return R0.T @ room_R.T
+    axes = Rotation.from_euler("z", turned_deg, degrees=True).as_matrix()
+    seen = room_R @ axes[:, 0]
+    x = axes[:, 0] * np.sign(seen[np.abs(seen).argmax()])
+    y = R0 @ axes[:, 1]
+    y = y if np.cross(x, y)[2] > 0 else -y
+    return R0.T @ np.stack([x, y, np.cross(x, y)], axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -363,3 +363,25 @@ def wheels_of(model: Model, wheel: Wheel) -> tuple[FloatArray, list[WheelBody], 
 def spin_inertia(parts: Sequence[Part]) -> float:
     """I_w of all wheels together, kg m2; 0 if no element has it."""
     return float(sum(p.p[0] for p in parts if p.element.spin))
+
+
+def is_constant(part: Part, coordinates: Collection[str]) -> bool:
+    """Whether an element is a damper or dry friction with one coefficient along one of these coordinates."""
+    return part.element.constant in ("damping", "friction") and part.element.acts_on in coordinates
+
+
+def constants(parts: Iterable[Part], coordinates: Collection[str]) -> FloatArray:
+    """Damping and dry friction along these coordinates."""
+    acting = [(p.element.constant, float(p.p[0])) for p in parts if is_constant(p, coordinates)]
+    return np.array([sum(x for kind, x in acting if kind == wanted) for wanted in ("damping", "friction")])
+
+
+def alike(parts: Sequence[Part], coordinates: Sequence[str]) -> tuple[tuple[float, float], list[str]]:
+    """One damping (N m s/rad) and one dry friction (N m) for several coordinates, their means, and what that loses."""
+    each, lost = np.array([constants(parts, (name,)) for name in coordinates]), list[str]()
+    for values, what, unit in zip(each.T, ("damping", "dry friction"), ("N m s/rad", "N m"), strict=True):
+        if np.ptp(values) > _SAME * float(np.abs(values).max()):
+            shown = ", ".join(f"{x:.4g}" for x in values)
+            lost.append(f"{what} of its own about each axis ({shown} {unit}): {values.mean():.4g} about all instead")
+    damping, friction = (float(x) for x in each.mean(axis=0))
+    return (damping, friction), lost

@@ -35,7 +35,7 @@ from palpate.runtime.stepper import rest
 
 ORIGIN = "origin"
 """The site at the origin of the body frame, where the wrench acts."""
-_KINDS = {"turn": "hinge", "slide": "slide", "free": "free"}
+_KINDS = {"turn": "hinge", "slide": "slide", "ball": "ball", "free": "free"}
 _FIRM, _SETTLING = 0.9999, 0.002
 """Impedance (the highest that MuJoCo knows) and time constant (s, two steps) of dry friction at rest."""
 _STICKING = {"solreffriction": f"{_SETTLING!r} 1", "solimpfriction": f"{_FIRM!r} {_FIRM!r} 0.001 0.5 2"}
@@ -96,6 +96,8 @@ def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
         usage = _rolling(file, option, bare, mechanism.wheel)
     elif mechanism.main is not None:
         usage = _one_joint(file, bare, joints.one_joint(bare, mass))
+    elif mechanism.pivot:
+        usage = _pivot(file, bare)
     else:
         phi, lost = joints.free_body(bare)
         body = child(file.world, "body", {"name": common.body_name(bare)})
@@ -135,6 +137,39 @@ def _one_joint(file: _File, model: Model, one: OneJoint) -> str:
     file.left_out.extend([*one.left_out, *lost, *errors, *one.about_stops])
     file.left_out.extend([_creep(level, inertia, curves.on("rad/s"))] if level else [])
     return f"qpos: {one.usage}"
+
+
+def _pivot(file: _File, model: Model) -> str:
+    """A body that turns about a point: hinges through it, or a ball joint, which has one damping for all its axes."""
+    mechanism, parts = model.mechanism, common.parts_of(model)
+    quaternion = quaternion_from_rotation(np.array(mechanism.R_world_body))
+    body = child(file.world, "body", {"name": common.body_name(model), "quat": numbers(quaternion)})
+    phi, dry = common.known_phi(model), 0.0
+    others, ball = [p for p in parts if p.phi is None], mechanism.joints[0].kind == "ball"
+    lost = [p for p in others if p.element.acts_on not in mechanism.coordinates or p.element.stops is not None]
+    lost += [p for p in others if ball and p not in lost and not joints.is_constant(p, mechanism.coordinates)]
+    file.left_out.extend(f"{p.name} ({p.element.type} on {p.element.acts_on}): not known to this export" for p in lost)
+    for joint in mechanism.joints:
+        attributes = {"name": joint.name, "type": _KINDS[joint.kind], "axis": axis_text(joint.axis)}
+        if ball:
+            resisting, messages = joints.alike(others, tuple(mechanism.coordinates))
+            pairs = zip(("damping", "frictionloss"), resisting, strict=True)
+            attributes |= {name: numbers(x) for name, x in pairs if x}
+        else:
+            acting = tuple(p for p in others if p not in lost and p.element.acts_on == joint.name)
+            curves = _curves(acting, joint.name, math.pi / 2)
+            resisting, messages = _resistance(curves)
+            elastic, errors = _springs(file, curves, joint.name, joint.name)
+            attributes |= {**resisting, **elastic}
+            messages += errors
+        child(body, "joint", attributes)
+        dry = max(dry, float(attributes.get("frictionloss", "0")))
+        file.left_out.extend(messages)
+    _fill(body, phi)
+    file.left_out.extend([_creep(dry, float(min(phi[4], phi[7], phi[9])), "rad/s")] if dry else [])
+    if ball:
+        return "qpos: the quaternion w x y z of the body in a world whose z points up; qvel: omega (body, rad/s)."
+    return f"qpos: the angles {' and '.join(j.name for j in mechanism.joints)}, rad."
 
 
 def _fill(body: ElementTree.Element, phi: FloatArray, site: str = ORIGIN) -> None:
@@ -407,12 +442,12 @@ def _can_say(part: Part, sums: Mapping[str, object], chain: Mapping[str, object]
     return _POSITIONS[e.acts_on] in chain if e.acts_on in _POSITIONS else only_resists
 
 
-def _curves(parts: tuple[Part, ...], coordinate: str) -> Curves:
+def _curves(parts: tuple[Part, ...], coordinate: str, reach: float | None = None) -> Curves:
     zero = (0.0, 0.0, 0.0)
 
     def see(q: FloatArray, v: FloatArray, a: FloatArray) -> Kinematics:
         return Kinematics(zero, zero, zero, {coordinate: Coordinate(q, v, a, (1.0,))})
 
-    reach = math.pi / 2 if coordinate in _POSITIONS else 0.0
+    reach = (math.pi / 2 if coordinate in _POSITIONS else 0.0) if reach is None else reach
     kinks = joints.knots(parts, coordinate)
     return Curves(parts, see, min([-reach, *kinks]), max([reach, *kinks]), "rad")

@@ -149,7 +149,7 @@ def _handle(mechanism: Mechanism, handle: Sequence[float] | FloatArray | None) -
         if point.shape != (3,) or not np.isfinite(point).all():
             raise PalpateError(f"handle must be a point of three numbers in m, not {list(handle)}")
         return point, []
-    if not any(joint.kind == "turn" for joint in mechanism.joints):
+    if not any(joint.kind in ("turn", "ball") for joint in mechanism.joints):
         return np.zeros(3), []
     hand = np.abs(mechanism.hand)
     point = np.where(hand == hand.max(), np.sign(mechanism.hand), 0.0)

@@ -20,6 +20,8 @@ _NO_LIMIT = {"effort": "1000000.0", "velocity": "1000.0"}
 """URDF wants these of every joint with limits; they say nothing about the object."""
 _CARRIAGE = 1e-6
 """Mass of a link that moves with x only, over that of the body, where no spin inertia of the wheel gives it."""
+_ROUND = 0.1
+"""m: radius of gyration of such a link."""
 _AT_ZERO = np.eye(3)
 
 
@@ -42,6 +44,8 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
         usage = (_planar if mechanism.wheel.moves == "planar" else _rolling)(root, bare, mechanism.wheel, left_out)
     elif mechanism.main is not None:
         usage = _one_joint(root, bare, joints.one_joint(bare, mass), left_out)
+    elif mechanism.pivot:
+        usage = _pivot(root, bare, left_out)
     else:
         phi, lost = joints.free_body(bare)
         _link(root, common.body_name(bare), phi)
@@ -98,10 +102,39 @@ def _planar(root: ElementTree.Element, model: Model, wheel: Wheel, left_out: lis
     upright = np.array(model.mechanism.R_world_body)
     ahead = _joint(root, "x", "prismatic", ("world", "carriage"), "0 -1 0", R=upright, place=np.array([0.0, 0.0, R]))
     child(ahead, "limit", {"lower": numbers(-FAR), "upper": numbers(FAR), **_NO_LIMIT})
-    _dynamics(ahead, *(_constants(parts, ("wheel",)) / [R**2, R]))
-    _dynamics(_joint(root, "pitch", "continuous", ("carriage", body), "0 0 1"), *_constants(parts, ("pitch",)))
+    _dynamics(ahead, *(joints.constants(parts, ("wheel",)) / [R**2, R]))
+    _dynamics(_joint(root, "pitch", "continuous", ("carriage", body), "0 0 1"), *joints.constants(parts, ("pitch",)))
     left_out += _lost(parts, ("wheel", "pitch"))
     return "Joints: x (ahead, m) and pitch (rad), as palpate's state."
+
+
+def _pivot(root: ElementTree.Element, model: Model, left_out: list[str]) -> str:
+    """What turns about a point: hinges one after the other, with next to nothing between them."""
+    mechanism, parts, body = model.mechanism, common.parts_of(model), common.body_name(model)
+    phi, R, ball = common.known_phi(model), np.array(mechanism.R_world_body), mechanism.joints[0].kind == "ball"
+    axes = {f"about_{axis}": unit for axis, unit in zip("xyz", np.eye(3).tolist(), strict=True)}
+    chain = axes if ball else {j.name: list(j.axis) for j in mechanism.joints}
+    links = ["world", *(f"cross_{i + 1}" for i in range(len(chain) - 1)), body]
+    small = _CARRIAGE * float(phi[0])
+    light = np.array([small, 0, 0, 0, *(small * _ROUND**2 * np.eye(3))[np.triu_indices(3)]])
+    for link in links[1:]:
+        _link(root, link, phi if link == body else light)
+    both, messages = joints.alike(parts, tuple(mechanism.coordinates)) if ball else ((0.0, 0.0), [])
+    for i, (name, axis) in enumerate(chain.items()):
+        joint = _joint(root, name, "continuous", (links[i], links[i + 1]), axis_text(axis), R=R if i == 0 else _AT_ZERO)
+        _dynamics(joint, *(both if ball else joints.constants(parts, (name,))))
+    left_out += [
+        *messages,
+        f"links of {small:.3g} kg between its hinges are made up",
+        *_lost(parts, tuple(mechanism.coordinates)),
+    ]
+    if ball:
+        left_out.append(
+            "a ball joint: three hinges instead, about x, y and z, which lock where the second is at 90 deg"
+        )
+        held = [p for p in parts if p.phi is None and joints.is_constant(p, tuple(mechanism.coordinates))]
+        left_out += [f"{common.names_of(held)}: about those hinges instead of the body's axes"] if held else []
+    return f"Joints: {', '.join(chain)} (rad), about axes that cross at the origin of the body frame."
 
 
 def _rolling(root: ElementTree.Element, model: Model, wheel: Wheel, left_out: list[str]) -> str:
@@ -114,10 +147,10 @@ def _rolling(root: ElementTree.Element, model: Model, wheel: Wheel, left_out: li
         shape = child(child(_link(root, one.name, one.phi), "collision"), "geometry")
         child(shape, "sphere", {"radius": numbers(wheel.radius)})
         joint = _joint(root, one.name, "continuous", (body, one.name), "0 0 1", place=np.array([0.0, 0.0, one.place]))
-        single = _constants(parts, (one.name,)) * (len(wheels) > 1)
-        _dynamics(joint, *(_constants(parts, ("wheel", "bearing")) / len(wheels) + single))
+        single = joints.constants(parts, (one.name,)) * (len(wheels) > 1)
+        _dynamics(joint, *(joints.constants(parts, ("wheel", "bearing")) / len(wheels) + single))
     held = ("wheel", "bearing", *(w.name for w in wheels))
-    ground = [p.name for p in parts if _is_constant(p, held) and p.element.acts_on != "bearing"]
+    ground = [p.name for p in parts if joints.is_constant(p, held) and p.element.acts_on != "bearing"]
     if ground:
         lost.append(
             f"{', '.join(ground)}: in the bearing instead of on the ground, so that the body feels their moment"
@@ -128,20 +161,9 @@ def _rolling(root: ElementTree.Element, model: Model, wheel: Wheel, left_out: li
     return "The joint 'free' floats: body frame B in the world; each wheel turns in its bearing (z of B, left)."
 
 
-def _is_constant(part: Part, coordinates: tuple[str, ...]) -> bool:
-    """Whether an element is a damper or dry friction with one coefficient along one of these coordinates."""
-    return part.element.constant in ("damping", "friction") and part.element.acts_on in coordinates
-
-
 def _lost(parts: list[Part], coordinates: tuple[str, ...]) -> list[str]:
-    lost = [p for p in parts if p.phi is None and not p.element.spin and not _is_constant(p, coordinates)]
+    lost = [p for p in parts if p.phi is None and not p.element.spin and not joints.is_constant(p, coordinates)]
     return [f"{p.name} ({p.element.type} on {p.element.acts_on}): URDF cannot express it" for p in lost]
-
-
-def _constants(parts: list[Part], coordinates: tuple[str, ...]) -> FloatArray:
-    """Damping and dry friction along these coordinates."""
-    acting = [(p.element.constant, float(p.p[0])) for p in parts if _is_constant(p, coordinates)]
-    return np.array([sum(x for kind, x in acting if kind == wanted) for wanted in ("damping", "friction")])
 
 
 def _link(root: ElementTree.Element, name: str, phi: FloatArray) -> ElementTree.Element:

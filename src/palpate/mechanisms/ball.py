@@ -35,6 +35,7 @@ class Ball(Mechanism):
     frame: ClassVar[str] = (
         "ball joint: origin in the centre; in the static segment z points up and x along x of the capture frame"
     )
+    origin: ClassVar[str] = "the body frame, the centre of the joint"
     rows: ClassVar[tuple[Row, ...]] = WRENCH_ROWS[3:]
     row_components: ClassVar[tuple[int, ...]] = (3, 4, 5)
     coordinates: ClassVar[Mapping[str, str]] = dict.fromkeys(TURNS, "rad")
@@ -48,7 +49,7 @@ class Ball(Mechanism):
         **{f"I{axis}{axis}": f"turn it back and forth faster about {axis}" for axis in "xyz"},
         **{f"I{a}{b}": f"turn it faster about {a} and about {b}" for a, b in ("xy", "xz", "yz")},
     }
-    joints: ClassVar[tuple[Joint, ...]] = (Joint("ball", "ball", (0.0, 0.0, 1.0), 0),)
+    joints: ClassVar[tuple[Joint, ...]] = (Joint("ball", "ball", (1.0, 0.0, 0.0), 0),)
     pivot: ClassVar[Literal["", "point", "axes"]] = "point"
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, -0.3)
 

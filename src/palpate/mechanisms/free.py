@@ -26,6 +26,7 @@ class Free(Mechanism):
 
     type: ClassVar[str] = "free"
     frame: ClassVar[str] = "sensor frame of the load cell; inertias are matrix entries about its origin"
+    origin: ClassVar[str] = "the sensor frame"
     z_up: ClassVar[bool] = True
     rows: ClassVar[tuple[Row, ...]] = WRENCH_ROWS
     coordinates: ClassVar[Mapping[str, str]] = {}

@@ -78,7 +78,9 @@ class Mechanism(ABC):
     options: ClassVar[Mapping[str, str]] = {"gravity": "m/s2"}
     """Units of the options that have one."""
     frame: ClassVar[str] = "body frame of the mechanism"
-    """Where the body frame is, in words for people."""
+    """Where the body frame is, in words for people, and ..."""
+    origin: ClassVar[str] = "the body frame"
+    """... about whose origin its moments and inertias are."""
     main: ClassVar[str | None] = None
     """The coordinate that end stops act on and that pictures have on their x-axis: the only freedom, where it is."""
     z_up: ClassVar[bool] = False

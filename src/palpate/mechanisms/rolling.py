@@ -108,6 +108,7 @@ class Rolling(Mechanism):
     frame: ClassVar[str] = (
         "B: origin in the middle of the axle, z left along it, y towards the handles (level at pitch zero), x = y x z"
     )
+    origin: ClassVar[str] = "the body frame, the middle of the axle"
     hand: ClassVar[tuple[float, float, float]] = (-0.15, 1.25, 0.0)
     outward: ClassVar[tuple[float, float, float]] = (0.0, 1.0, 0.0)
     constant_projection: ClassVar[bool] = False

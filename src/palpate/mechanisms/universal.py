@@ -46,6 +46,7 @@ class Universal(Mechanism):
         "universal joint: origin in the centre, x along the axis that stands still, y along the one that moves with "
         "the body; both angles are zero in the static segment"
     )
+    origin: ClassVar[str] = "the body frame, the centre of the joint"
     rows: ClassVar[tuple[Row, ...]] = (Row(FIRST, "N m"), Row(SECOND, "N m"))
     coordinates: ClassVar[Mapping[str, str]] = {FIRST: "rad", SECOND: "rad"}
     moving: ClassVar[tuple[str, ...]] = (FIRST, SECOND)

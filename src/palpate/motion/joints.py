@@ -39,12 +39,15 @@ _PIECES = 12
 """Pieces of a recording that count as one witness each."""
 _LOOSEST_M = 0.02
 """Standard deviation of a centre that is none."""
+_LEAST_TURN = 0.02
+"""Rad, RMS: so far the body must turn about any two axes; less is noise of the poses."""
 _WANDERS_M = 0.005
 """RMS by which a centre may move in the world before that is said."""
 _OFF_RAD = np.radians(2.0)
 """RMS by which two axes may be off a right angle, and ..."""
 _VAGUE_RAD = np.radians(15.0)
 """... standard deviation of their direction that is none."""
+_THIRD = "what turns in a third way too is on a ball joint (type: ball)"
 _ROUNDS, _STARTS, _SOME, _SETTLED = 50, 6, 500, 1e-9
 
 
@@ -71,9 +74,7 @@ class Pivot:
             found.append(Finding("centre", evidence, remedy=remedy))
         if self.off_rad > _OFF_RAD:
             evidence = f"the two axes of the joint are off a right angle by {np.degrees(self.off_rad):.1f} deg (rms)"
-            found.append(
-                Finding("axes", evidence, remedy="if it turns in a third way too, it is a ball joint: type: ball")
-            )
+            found.append(Finding("axes", evidence, remedy=_THIRD))
         return tuple(found)
 
 
@@ -82,8 +83,8 @@ def centre_of_rotation(poses: Poses, *, slow_m: float = 0.0) -> tuple[FloatArray
     what it moves, m.
 
     c_body and c_world minimise the sum of |R c_body + r - c_world|^2 (Ehrig et al. 2006, J. Biomechanics 39:2798, with
-    the one segment at rest). slow_m: an error of the poses that leaves no scatter. Raises `DataProblem` where the body
-    turns too little, or about one axis only, which it shares with a hinge.
+    the one segment at rest). slow_m: an error of the poses, in all directions, that leaves no scatter. Raises
+    `DataProblem` where the body turns too little, or about one axis only, which it shares with a hinge.
     """
     seen = poses.seen
     R, r = poses.rotation[seen], poses.position[seen]
@@ -96,9 +97,9 @@ def centre_of_rotation(poses: Poses, *, slow_m: float = 0.0) -> tuple[FloatArray
     pieces = (np.arange(len(R)) * _PIECES // len(R)).astype(np.intp)
     cov = jackknife(J, off, pieces)
     size = np.linalg.svd(J.reshape(-1, 6) / np.sqrt(len(R)), compute_uv=False)[-1]  # how far it turns about any axis
-    std = float(np.hypot(np.sqrt(np.trace(cov[:3, :3]) / 3), slow_m / max(float(size), 1e-12)))
-    if not std < _LOOSEST_M:
-        known = f"to {1e3 * std:.0f} mm only" if np.isfinite(std) else "not at all"
+    std = float(np.sqrt((np.trace(cov[:3, :3]) + (slow_m / max(float(size), 1e-12)) ** 2) / 3))
+    if not (std < _LOOSEST_M and size > _LEAST_TURN):
+        known = f"to {1e3 * std:.0f} mm only" if np.isfinite(std) and size > _LEAST_TURN else "not at all"
         wrong = f"the point about which the body turns is known {known}"
         raise DataProblem("centre", wrong, remedy="turn it further, and about more than one axis")
     return both[:3], both[3:], std, float(np.sqrt((off**2).sum(axis=1).mean()))
@@ -124,7 +125,9 @@ def crossing_axes(poses: Poses) -> tuple[FloatArray, FloatArray, float, float]:
     std = float(np.sqrt(np.trace(cov) / 4))
     if not std < _VAGUE_RAD:
         known = f"to {np.degrees(std):.0f} deg only" if np.isfinite(std) else "not at all"
-        raise DataProblem("axes", f"the two axes are known {known}", remedy="tilt it further, about both at once")
+        raise DataProblem(
+            "axes", f"the two axes are known {known}", remedy=f"tilt it further, about both at once; {_THIRD}"
+        )
     return w, b, std, float(np.sqrt(np.mean(off**2)))
 
 
@@ -164,8 +167,8 @@ def pivot_from_motion(poses: Poses, up: FloatArray, still: BoolArray, kind: str,
         frame = transform(R.T @ R_world, c_body)
     else:
         w, b, *known = crossing_axes(poses)
-        w, b = (v * np.sign(v[np.abs(v).argmax()]) for v in (w, b))
-        y = R @ b
+        w = w * np.sign(w[np.abs(w).argmax()])
+        y = R @ b if float(np.cross(w, R @ b) @ up) > 0 else -R @ b  # z points up, as far as it can
         R_world = axes_of(w - (w @ y) * y, np.cross(w, y) / np.linalg.norm(np.cross(w, y)))
         frame = transform(R.T @ R_world, c_body)
     joint = JointFrame("pivot", frame, transform(R_world, c_world))

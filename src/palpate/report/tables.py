@@ -63,7 +63,7 @@ def result_text(data: Data) -> Any:
 
 def inertia_note(data: Data) -> str:
     """About which point inertias are."""
-    origin = "the sensor frame" if data.get("stage") == "handle" else "the body frame"
+    origin = data.get("mechanism", {}).get("origin") or "the sensor frame"
     return f"Inertias are matrix entries about the origin of {origin} (Ixy = -∫xy dm)."
 
 

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from palpate.elements import EndStop
 from palpate.errors import DataProblem, PalpateError
+from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs
 from palpate.physics.functions import ARRAYS, FLOATS
+from palpate.physics.motion import log_quaternion, quaternion_product
 from palpate.physics.units import shown
+from palpate.runtime.equations import quaternion_at
 from palpate.runtime.native import compiled
 from palpate.runtime.side_by_side import pays, run_side_by_side
 from palpate.runtime.stepper import Stepper, StepStatus, end_stops, moving_range, rest
@@ -141,7 +144,7 @@ def replay(
     """
     mechanism, count = model.mechanism, len(times_s)
     guided, names = mechanism.main is not None, mechanism.state
-    units = mechanism.position_units
+    shown_names, units = _shown(mechanism)
     unit = "rad" if "rad" in units else "m"
     window_s = (_WINDOW_S if guided else _FALLING_S) if window_s is None else window_s
     dt = (_STEP_S if guided else _FALLING_STEP_S) if dt is None else dt
@@ -161,9 +164,10 @@ def replay(
     stepper = Stepper(model, period / steps)
     known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(states).all(axis=1)
     whole = np.hstack([states, _remembered(model, times_s, states)])  # a window may only begin where that is known
+    turned = quaternion_at(mechanism)
     judged = [i for i, its in enumerate(units) if its == unit]
     pieces = _cut(times_s, known, period, max(1, round(window_s / period)))
-    pieces = [p for p in pieces if np.ptp(states[p][:, judged], axis=0).max() >= least_travel]
+    pieces = [p for p in pieces if np.ptp(_seen(states[p], turned)[:, judged], axis=0).max() >= least_travel]
     most = max(1, int(min(len(pieces), most_s / window_s)))
     pieces = [pieces[len(pieces) * i // most] for i in range(most)] if most < len(pieces) else pieces
     pieces = [p for p in pieces if np.isfinite(whole[p.start]).all()]
@@ -175,7 +179,8 @@ def replay(
         if not np.isfinite(path).all():
             continue
         path[0] = whole[piece][0]
-        columns = zip(names, units, states[piece].T, path.T, strict=False)
+        both = (_seen(x, turned) for x in (states[piece], path))
+        columns = zip(shown_names, units, *(x.T for x in both), strict=False)
         tracks = tuple(
             Track(name, its, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
             for name, its, measured, simulated in columns
@@ -196,6 +201,23 @@ def _remembered(model: Model, times_s: FloatArray, states: FloatArray) -> FloatA
     still = [np.zeros(len(states)) for _ in model.mechanism.accelerations]
     memory = model.remembering(model.mechanism.expand(list(states.T), still, ARRAYS), times_s).memory
     return np.stack([x for numbers in memory.values() for x in numbers], axis=1)
+
+
+def _shown(mechanism: Mechanism) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names and units of the positions as a replay compares them: a quaternion as turns since the window began."""
+    at, names, units = quaternion_at(mechanism), mechanism.state, mechanism.position_units
+    if at is None:
+        return names[: len(units)], units
+    return (*names[:at], "turn_x", "turn_y", "turn_z"), (*units[:at], *["rad"] * 3)
+
+
+def _seen(states: FloatArray, quaternion: int | None) -> FloatArray:
+    """(samples, positions) of states, with the rotation vector since the first instead of a quaternion, rad."""
+    if quaternion is None:
+        return states
+    q = states[:, quaternion : quaternion + 4]
+    since = quaternion_product(q[:1] * np.array([1.0, -1.0, -1.0, -1.0]), q)
+    return np.hstack([states[:, :quaternion], log_quaternion(since)])
 
 
 def led_astray(model: Model, states: FloatArray, forces: FloatArray, held: BoolArray, period: float) -> FloatArray:

@@ -390,7 +390,8 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
 
 def _wrong_stage(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
     """A stage that cannot identify such an object."""
-    held = model.mechanism.main is not None or bool(model.mechanism.floor)
+    mechanism = model.mechanism
+    held = mechanism.main is not None or bool(mechanism.floor or mechanism.pivot)
     if held != (config.stage == "body"):
         wrong = f"stage: {config.stage} does not identify {model.name!r}, which {'is held' if held else 'moves freely'}"
         yield "object", wrong, f"write stage: {'body' if held else 'handle'}, or name another object"
@@ -420,6 +421,9 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         yield "mechanism.linkage", wrong, "leave its `estimate` out, or write method: balance and procedure: joint"
     if config.method == "joint" and config.robust:
         yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
+    if config.known_mass is None and "m" in mechanism.hidden and "m" in model.parameters:
+        wrong = f"this key is missing: no motion of a {mechanism.type} joint shows the mass"
+        yield "known_mass", wrong, "weigh the object, for example {value: 6.2 kg, of: body}"
     if config.known_mass is None and config.rows == "moments":
         wrong = "this key is missing: the moments alone hardly determine the mass"
         yield "known_mass", wrong, "weigh the object, for example {value: 45 kg, of: whole}"

@@ -52,6 +52,10 @@ FLOOR: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Of what stands on a floor, by the role of its markers: what its file says otherwise."""
+PIVOTS = {
+    "point": "the point about which the object turns is found from its motion",
+    "axes": "the two axes about which the object turns are found from its motion",
+}
 TRAVEL = {"rad": ("deg", 92, "0.2 deg"), "m": ("mm", 400, "1 mm")}
 """Unit of a coordinate -> how people write it, a usual range, how well its zero is known."""
 
@@ -87,6 +91,8 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
     if model.mechanism.floor:
         pair = AXLE if model.mechanism.holds_sideways else AHEAD
         return _filled("floor", {**words, **FLOOR[model.mechanism.floor], "pair": pair})
+    if model.mechanism.pivot:
+        return _filled("pivot", words | {"pivot": PIVOTS[model.mechanism.pivot], "last": parameters[-1]})
     return _filled("body" if main is not None else "handle", words)
 
 

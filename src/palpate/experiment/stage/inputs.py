@@ -502,7 +502,7 @@ def rest_of(inputs: Inputs) -> BoolArray:
     """(samples,): where nobody can tell which way a coordinate with dry friction moves."""
     mechanism = inputs.mechanism
     dry = {e.acts_on for e in inputs.model.elements if e.dry}
-    names = [name for name in mechanism.moving if name in dry] or mechanism.moving
+    names = [name for name in mechanism.moving if name in dry] or (() if mechanism.pivot else mechanism.moving)
     if inputs.imu is not None or not names:
         return np.zeros(len(inputs.times_s), dtype=bool)
     order, rate = inputs.filtering.order, inputs.rate_hz

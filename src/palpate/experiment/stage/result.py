@@ -486,6 +486,7 @@ def _mechanism(
     inside = inputs.inside(fit.plan.segments)
     entry: dict[str, Any] = {
         "type": mechanism.type,
+        "origin": mechanism.origin,
         "sensors_m": [s.T_body_sensor[:3, 3].tolist() for s in inputs.sensors],
     }
     if inputs.imu is None:

@@ -69,7 +69,7 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
     for i, sensor in enumerate(inputs.sensors):
         for turn in sensor.turn_root.T:
             yield Variation("sensor_rotation", _with_sensor(inputs, i, _turned(sensor.T_body_sensor, turn)))
-    for axis in UNIT_AXES[:2]:  # across z, about which it turns
+    for axis in UNIT_AXES if inputs.mechanism.pivot else UNIT_AXES[:2]:  # across z, about which a hinge turns
         shift, turn = transform(np.eye(3), inputs.hinge_std_m * axis), exp_rotation(inputs.axis_std_rad * axis)
         for std, T in ((inputs.hinge_std_m, shift), (inputs.axis_std_rad, transform(turn, np.zeros(3)))):
             sensors = (replace(s, T_body_sensor=T @ s.T_body_sensor) for s in inputs.sensors)
@@ -310,7 +310,7 @@ def taken_as_exact(fit: Fit) -> list[str]:
 def weighed(fit: Fit) -> Estimate | None:
     """The mass as the data have it, where it was stated and they tell it."""
     belief = fit.inputs.belief
-    if belief.mass is None or fit.inputs.filtering.published:
+    if belief.mass is None or fit.inputs.filtering.published or "m" in fit.inputs.mechanism.hidden:
         return None
     free = solve(fit.train, factor=belief.factor, fixed=belief.fixed)
     return next((e for e in free.estimates if e.name.rpartition(".")[2] == "m" and e.ci95 is not None), None)
