@@ -58,6 +58,7 @@ LONG = (
         "energy",
         "replay",
         "drawer",
+        "pivots",
         "screw",
         "clock_profile",
         "real_doors",

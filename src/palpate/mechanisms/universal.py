@@ -26,6 +26,7 @@ FIRST, SECOND = "first", "second"
 _FURTHEST = math.radians(85.0)
 """Where the axes fold onto each other, the first angle is none."""
 _TELLS = "tilt it further about both axes, and let it swing"
+_SHAKES = "shake it faster, about both axes and with the second one tilted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,10 @@ class Universal(Mechanism):
     constant_projection: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {"second": (-_FURTHEST, _FURTHEST)}
     hidden: ClassVar[tuple[str, ...]] = ("m",)
-    advice: ClassVar[Mapping[str, str]] = dict.fromkeys(("c_x", "c_y", "c_z"), _TELLS) | dict.fromkeys(
-        ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"), "shake it faster, about both axes and with the second one tilted"
-    )
+    advice: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys((f"c_{axis}" for axis in "xyz"), _TELLS),
+        **dict.fromkeys((f"I{axes}" for axes in ("xx", "xy", "xz", "yy", "yz", "zz")), _SHAKES),
+    }
     joints: ClassVar[tuple[Joint, ...]] = (
         Joint(FIRST, "turn", (1.0, 0.0, 0.0), 0),
         Joint(SECOND, "turn", (0.0, 1.0, 0.0), 1),
