@@ -11,7 +11,8 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from palpate.errors import FileProblem, PalpateError
-from palpate.experiment.file.reading import ROOTS, Experiment, parse, shipped_experiments
+from palpate.experiment.file.reading import ROOTS, Experiment, shipped_experiments
+from palpate.experiment.file.yaml_text import parse
 from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, ORDER
 from palpate.experiment.paper.published import PublishedFit, aligned, fit_published, read_markers
 from palpate.experiment.run import run_experiment

@@ -43,6 +43,7 @@ from palpate.experiment.stage.inputs import (
     Sensor,
 )
 from palpate.experiment.stage.mistakes import mistakes
+from palpate.experiment.stage.pivot import on_pivot
 from palpate.experiment.stage.posed import check_turning
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.together import smoothed_motion
@@ -56,7 +57,7 @@ from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.integration import Gyroscope
-from palpate.motion.joints import Pivot, pivot_from_motion, screw_of_hinge
+from palpate.motion.joints import screw_of_hinge
 from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
 from palpate.motion.plausibility import judge_imu
 from palpate.motion.smoothing import Smoothed
@@ -205,7 +206,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         q = model.mechanism.coordinates_of(poses)
         findings += ground.findings
     elif model.mechanism.pivot:
-        model, pivot = _on_pivot(experiment, model, captured, segments["static"][:1])
+        model, pivot = on_pivot(experiment, model, captured, segments["static"][:1])
         poses, T_cloud_body = pivot.frame.poses(body.poses), pivot.frame.T_body_frame
         q = model.mechanism.coordinates_of(poses)
         findings += pivot.findings()
@@ -321,18 +322,6 @@ def _on_joint(
     gravity = -experiment.config.gravity * captured.up @ joint.T_world_frame[:3, :3]
     pitch = joint.pitch if axis.pitch is None else axis.pitch
     return replace(model, mechanism=model.mechanism.with_gravity(gravity).with_options(pitch=pitch)), joint
-
-
-def _on_pivot(
-    experiment: Experiment[Any], model: Model, captured: CapturedMotion, static: Sequence[Segment]
-) -> tuple[Model, Pivot]:
-    """The point about which the object turns, with the axes of its joint, and the model with gravity as it is there."""
-    body = captured.body
-    with experiment.at("recordings.poses" if body.key == "poses" else "markers", kind=DataProblem):
-        still, slow = segment_mask(body.poses.times_s, static), float(np.nan_to_num(body.pose_std[1]))
-        pivot = pivot_from_motion(body.poses, captured.up, still, model.mechanism.pivot, slow_m=slow)
-    gravity = -experiment.config.gravity * captured.up @ pivot.frame.T_world_frame[:3, :3]
-    return replace(model, mechanism=model.mechanism.with_gravity(gravity)), pivot
 
 
 def _zero_position(

@@ -1,0 +1,53 @@
+"""A YAML file as plain lists and dicts, with the line of every key: so that mistakes can be said with their line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from palpate.errors import FileProblem
+from palpate.files import read_bytes
+
+Place = tuple[str, ...]
+"""Keys and numbers of entries from the top of the file."""
+
+
+def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
+    """The content of a YAML file, and lines counted from 1."""
+    from ruamel.yaml import YAML, YAMLError
+
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wrong = f"is not a text file ({error.reason})"
+        raise FileProblem(path, wrong, remedy="give the experiment's YAML file") from None
+    try:
+        tree = YAML(typ="rt").load(text)
+    except (YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = None if mark is None else int(mark.line) + 1
+        problem = str(getattr(error, "problem", None) or error or "not valid YAML").split("\n")[0]
+        cure = "check indentation, brackets and quotes"
+        if twice := re.match(r'found duplicate key "(.*?)" with value', problem):
+            problem, cure = f"the key {twice[1]!r} appears twice", "remove one of them"
+        raise FileProblem(path, problem, line=line, remedy=cure) from None
+    if not isinstance(tree, dict):
+        raise FileProblem(path, "an experiment file consists of keys and values, such as 'object: handle'")
+    lines: dict[Place, int] = {}
+    return _plain(tree, (), lines), lines  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _plain(node: Any, at: Place, lines: dict[Place, int]) -> Any:
+    """ruamel's tree as plain lists and dicts; notes the line of every key and entry."""
+    if isinstance(node, dict):
+        for key in node:  # pyright: ignore[reportUnknownVariableType]
+            lines[(*at, str(key))] = int(node.lc.key(key)[0]) + 1  # pyright: ignore
+        return {str(key): _plain(value, (*at, str(key)), lines) for key, value in node.items()}  # pyright: ignore
+    if isinstance(node, list):
+        for i in range(len(node)):  # pyright: ignore[reportUnknownArgumentType]
+            lines[(*at, str(i))] = int(node.lc.item(i)[0]) + 1  # pyright: ignore
+        return [_plain(value, (*at, str(i)), lines) for i, value in enumerate(node)]  # pyright: ignore
+    if isinstance(node, bool) or node is None:
+        return node
+    return next((kind(node) for kind in (int, float) if isinstance(node, kind)), str(node))
