@@ -21,6 +21,7 @@ from palpate.experiment.file.quantities import Position, shown
 from palpate.experiment.file.schema import ExperimentPart, MotionPart, Options, RecordingPart, SamplesPart, WrenchPart
 from palpate.experiment.file.sensors import listed, problems_of, wrenches_of
 from palpate.experiment.file.yaml_text import Place, parse
+from palpate.files import read_bytes
 from palpate.mechanisms import Row
 from palpate.model import Model, load_object
 from palpate.parts import SHIPPED, Parts, load_parts
@@ -417,6 +418,9 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         yield "mechanism.linkage", wrong, "leave its `estimate` out, or write method: balance and procedure: joint"
     if config.method == "joint" and config.robust:
         yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
+    if config.motion_from == "table" and not mechanism.row_components:
+        wrong = f"the row of the mechanism {mechanism.type!r} is no component of a wrench: a table does not tell it"
+        yield "recordings.signals", wrong, "record markers and a load cell"
     if config.known_mass is None and "m" in mechanism.hidden and "m" in model.parameters:
         wrong = f"this key is missing: no motion of a {mechanism.type} joint shows the mass"
         yield "known_mass", wrong, "weigh the object, for example {value: 6.2 kg, of: body}"

@@ -127,9 +127,6 @@ def prepare(experiment: Experiment[Any], tell: Tell = silent, *, handles: Handle
 
 def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     config, mechanism, unit = experiment.config, model.mechanism, model.mechanism.position_units[0]
-    if not mechanism.row_components:
-        wrong = f"the row of the mechanism {mechanism.type!r} is no component of a wrench: a table does not tell it"
-        raise experiment.problem("recordings.signals", wrong, "record markers and a load cell")
     tell("reading the table", 0.0)
     belief, free = belief_of(experiment, model), config.recordings.signals.free
     if free and not any(belief.fixed.values()):
