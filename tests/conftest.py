@@ -67,7 +67,7 @@ LONG = (
     ),
     *("body_contradicted", "export_mjcf", "rolling_stage", "rolling_mechanism", "twin_wheelbarrow", "twin_door"),
     *("export_command", "slope", "rolling_result", "extrinsics", "imu_noise", "clocks", "twin", "comparison", "shapes"),
-    *("derivatives", "load_friction", "presliding", "rolling_poor", "rolling_options", "variants"),
+    *("derivatives", "load_friction", "presliding", "tyres", "rolling_poor", "rolling_options", "variants"),
     *("own_objects", "lookalikes", "lost_rows", "objects", "links"),
     "poses",
 )

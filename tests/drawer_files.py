@@ -29,11 +29,9 @@ def hand(t: float) -> float:
     return quick * begin * begin * (3 - 2 * begin)
 
 
-def across(t: np.ndarray | float) -> np.ndarray:
-    """(..., 2): what the hand presses sideways and upwards, N."""
-    return np.stack(
-        [8 * np.sin(0.9 * t) + 4 * np.sin(2.3 * t), 14 * np.sin(0.6 * t + 1) - 5 * np.cos(1.7 * t)], axis=-1
-    )
+def across(t: float) -> tuple[float, float]:
+    """What the hand presses sideways and upwards, N."""
+    return 8 * sin(0.9 * t) + 4 * sin(2.3 * t), 14 * sin(0.6 * t + 1) - 5 * cos(1.7 * t)
 
 
 @cache
@@ -51,7 +49,7 @@ def simulate(mu: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     def slope(s: float, y: np.ndarray) -> list[float]:
         x, v = y.tolist()
-        aside, up = across(s).tolist() if mu else (0.0, 0.0)
+        aside, up = across(s) if mu else (0.0, 0.0)
         rails = mu * hypot(aside, up - TRUTH["m"] * 9.80665)
         friction = TRUTH["b_v"] * v + (TRUTH["b_c"] + rails) * tanh(v / 1e-3)
         return [v, (force(s, x, v) - friction) / TRUTH["m"]]
@@ -111,7 +109,7 @@ def write_capture(folder: Path, seed: int = 0, *, straight: bool = False, mu: fl
     zero = np.array([1.2, -0.7, 0.4, 0.02, -0.03, 0.01])
     wrench = np.zeros((len(t), 6))
     touched = np.clip(t - 4.5, 0, 1)[:, None] if mu else 0.0
-    wrench[:, :3] = np.column_stack([f, touched * across(t)]) @ R_body_sensor
+    wrench[:, :3] = np.column_stack([f, touched * np.array([across(s) for s in t.tolist()])]) @ R_body_sensor
     knob = 0.06 * R_body_sensor[0] if straight else [0.0, 0.0, 0.06]
     wrench[:, 3:] = np.cross(knob, wrench[:, :3])  # the hand holds it before the sensor
     wrench += zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, (len(t), 6))

@@ -93,9 +93,9 @@ def values(e: Element) -> list[float]:
 
 def _force(e: Element, q: Array, v: Array, a: Array | None = None, load: Array | None = None) -> Array:
     """What a person must do."""
-    c = Coordinate(q, v, 0 * q if a is None else a)
-    coordinates = dict.fromkeys((e.acts_on, *e.looks_at), c)
-    loads = {e.acts_on: Load((0 * q if load is None else load,), (0 * q,), 0 * q)}
+    c, rolls = Coordinate(q, v, 0 * q if a is None else a), Coordinate(q, SPEED["m"] + 0 * q, 0 * q)
+    coordinates = {**dict.fromkeys(e.looks_at, rolls), e.acts_on: c}
+    loads = {e.acts_on: Load((0 * q if load is None else load,), ((0.0, 0.0, 1.0),), 0 * q)}
     before = np.concatenate([q[:1], q[:-1]])
     memory: dict[str, Any] = {}
     if e.memory:

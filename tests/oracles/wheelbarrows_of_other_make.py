@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +25,7 @@ Array = np.ndarray
 RATE_HZ, STORED, GRAVITY = 500.0, 5, 9.80665
 """Rate of the simulation and of the load cells, every which sample the cameras take, m/s2."""
 NOISE = {"marker": 2e-4, "force": 0.1, "moment": 0.004, "acceleration": 0.01, "rate": 0.002}
+LEVER_M = 0.004
 IMU_LATE_S, IMU_TURN, IMU_AT = 0.0123, Rotation.from_rotvec([0.5, -2.0, 1.0]).as_matrix(), np.array([0.03, -0.02, 0.01])
 """Of an IMU on the right sensor's module: what its clock shows more, and its pose there."""
 STANDS_S, LIFTED_S, LENGTH_S = 3.0, 4.2, 44.0
@@ -533,3 +535,16 @@ def _reading(run: Run, M: Array, cells: tuple[int, ...]) -> Run:
     for i in cells:
         reads[i] = M @ reads[i]
     return replace(run, reads=reads)
+
+
+def loaded_tyre(run: Run) -> Run:
+    """Rolling resistance that grows with the load on the wheel: its lever arm is `LEVER_M`. What the hands lift follows
+    from what they must do, and that from the load: a few rounds settle it.
+    """
+    plain, up = run, run.barrow.body.wrench(run.a, run.omega, run.omega_dot)[:, :3]
+    side = np.sign(run.spin)
+    for _ in range(4):
+        passed = hands(replace(run, rng=deepcopy(plain.rng)))
+        load = np.einsum("ni,ni->n", plain.R[:, 2, :], up - passed[:, :, :3].sum(axis=0))
+        run = _braked(plain, LEVER_M * load * side)
+    return run

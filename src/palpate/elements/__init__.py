@@ -33,6 +33,7 @@ from palpate.elements.spring import PolynomialSpring as PolynomialSpring
 from palpate.elements.spring import SmoothTable as SmoothTable
 from palpate.elements.spring import Table as Table
 from palpate.elements.strut import GasStrut as GasStrut
+from palpate.elements.tyre import TyreSlip as TyreSlip
 
 ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
     {
@@ -41,7 +42,7 @@ ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
             *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, SmoothTable),
             *(GasStrut, Magnet, Detent, EndStop),
             *(Viscous, Coulomb, Stribeck, LoadedFriction, Drag, Hysteresis, Presliding, ZoneDamper),
-            *(WheelSpin, Foot, FootFriction),
+            *(WheelSpin, TyreSlip, Foot, FootFriction),
         )
     }
 )

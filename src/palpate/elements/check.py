@@ -119,7 +119,7 @@ def _check_units(
     scales += scales[9:]  # other coordinates that it looks at have the same unit
     # a force along a coordinate has the unit of work per coordinate
     along = tuple(m - c for m, c in zip(_MOMENT, q, strict=True))
-    scales += [factor(_FORCE)] * 2 + [factor((0, 1, -2))] * 2 + [factor(along)]
+    scales += [factor(_FORCE)] * 2 + [1.0] * 2 + [factor(along)]
     scales += [factor(parse_unit(text).dimension) for text in element.memory.values()]
     scaled = columns * np.array(scales)[:, None]
     z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
@@ -197,7 +197,11 @@ def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
     coordinates = {name: Coordinate(v[12], v[13], v[14]) for name in element.looks_at}
     if element.acts_on not in (WRENCH, SENSOR):
         coordinates[element.acts_on] = Coordinate(v[9], v[10], v[11])
-    loads = {element.acts_on: Load((v[15], v[16]), (v[17], v[18]), v[19])} if element.uses_load else {}
+    loads = (
+        {element.acts_on: Load((v[15], v[16]), ((v[17], 0.0, v[18]), (0.0, 1.0, v[17])), v[19])}
+        if element.uses_load
+        else {}
+    )
     return Kinematics(
         (v[0], v[1], v[2]), (v[3], v[4], v[5]), (v[6], v[7], v[8]), coordinates, loads, {element.name: tuple(v[20:])}
     )

@@ -29,7 +29,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, unwrapped
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
+from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
 
 FORWARD, SIDEWAYS, TURN = "forward", "sideways", "turn"
 WHEELS = {"wheel_left": 0.5, "wheel_right": -0.5}
@@ -179,6 +179,12 @@ class Planar(Mechanism):
         """Forces along the floor and the moment about the vertical."""
         rows = (wrench[0], wrench[1], wrench[5])
         return tuple(rows[i] for i in self._kept)
+
+    def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
+        """Upwards, what the hands do not lift; each of two wheels bears half of it, casters nobody knows how much."""
+        shares = {FORWARD: 1.0, SIDEWAYS: 1.0, **dict.fromkeys(WHEELS, 0.5)}
+        kept = {n: x for n, x in shares.items() if n in self.coordinates}
+        return {n: Load((x * wrench[2],), ((0.0, 0.0, x),), wrench[0]) for n, x in kept.items()}
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Turned about the vertical; on the floor."""

@@ -32,7 +32,7 @@ from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, into_body, unwrapped
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
-from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
+from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
 
 WheelSpeed = Literal["conjugate", "published"]
 Moves = Literal["full", "upright", "planar"]
@@ -285,6 +285,13 @@ class Rolling(Mechanism):
             return tuple(rows[i] for i in kept)
 
         return project
+
+    def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
+        """Upwards: the ground bears what the hands do not lift; each of two wheels half of it."""
+        up = _turn(k.coordinates[CAMBER].position, k.coordinates[PITCH].position, fn)[2]
+        shares = {WHEEL: 1.0, BEARING: 1.0, PATCH: 1.0, "wheel_left": 0.5, "wheel_right": 0.5}
+        parts = {n: _triple([x * part for part in up]) for n, x in shares.items() if n in self.coordinates}
+        return {n: Load((dot(part, wrench[:3]),), (part,), wrench[5]) for n, part in parts.items()}
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of R_world_B and the place of B (m): R above the contact."""

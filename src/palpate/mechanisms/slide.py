@@ -98,8 +98,7 @@ class Slide(OneFreedom):
 
     def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
         """Across the axis, which rails or rollers bear."""
-        a = k.specific_acceleration
-        return {SLIDE: Load((wrench[1], wrench[2]), (a[1], a[2]), wrench[0])}
+        return {SLIDE: Load((wrench[1], wrench[2]), ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), wrench[0])}
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Not turned, and so far along x."""

@@ -315,8 +315,8 @@ class Load:
 
     across: tuple[Scalar, ...]
     """Forces of the hand across the coordinate's free direction, which the guide has to bear, N ..."""
-    felt: tuple[Scalar, ...]
-    """... and a - g of the body's origin along the same directions, m/s2: what each kg of the body adds."""
+    axes: tuple[Triple, ...]
+    """... and these directions in axes of the body, along which its own weight and inertia add to them."""
     along: Scalar
     """Of the hand along the coordinate, N or N m."""
 
@@ -354,7 +354,7 @@ class Kinematics:
             for name, c in self.coordinates.items()
         }
         a, w, b = (take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot))
-        loads = {name: Load(take(x.across), take(x.felt), take(x.along)) for name, x in self.loads.items()}
+        loads = {name: Load(take(x.across), take(x.axes), take(x.along)) for name, x in self.loads.items()}
         memory = {name: take(numbers) for name, numbers in self.memory.items()}
         return Kinematics(a, w, b, coordinates, loads, memory)
 

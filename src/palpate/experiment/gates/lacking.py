@@ -132,10 +132,15 @@ def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
 
 def _friction_load(case: Case, lack: Lack) -> tuple[str, str]:
     c, mass = lack.effect.place, case.model.mass_parameter
-    more = ", lever: 0.8 m" if len(lack.coefficients) == 1 else ""  # only the torque is known
-    if not more and mass is not None:
-        more = f", mass: {case.solution[mass].value:.3g} kg"
-    words = "is dry friction that grows with what the hand presses on its guide"
+    known, place = {e.name: e.value for e in case.solution.estimates}, ("c_x", "c_y", "c_z")
+    more = ""
+    if mass is not None:
+        more = f", mass: {known[mass]:.3g} kg"
+    elif all(name in known for name in ("m", *place)):
+        more = f", mass: {known['m']:.4g} kg, com: [{', '.join(f'{known[n]:.4f} m' for n in place)}]"
+    elif len(lack.coefficients) == 1:  # only the torque is known
+        more = ", lever: 0.8 m"
+    words = "is dry friction that grows with what presses on its guide"
     return words, _element(f"type: load-friction, name: mu, acts_on: {c}{more}")
 
 

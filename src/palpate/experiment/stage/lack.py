@@ -32,8 +32,8 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.motion.clock import Even, noise_floor
 from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz, spread_each
-from palpate.physics.functions import ARRAYS, Scalar
-from palpate.physics.inertia import drawing_jacobian
+from palpate.physics.functions import ARRAYS, Scalar, dot
+from palpate.physics.inertia import PHI_NAMES, body_regressor, drawing_jacobian
 from palpate.physics.motion import Motion
 
 SURE, LEAST = 3.0, 0.2
@@ -557,16 +557,31 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
 
 
 def _pressed(fit: Fit, name: str) -> list[FloatArray]:
-    """(samples,) each: what the hand presses on the guide of a coordinate, N, whole and each way, as it adds to the
-    weight or takes from it; where only its torque was measured, that, N m. None where nobody knows what bears it.
+    """(samples,) each: what presses on the guide of a coordinate, N, weight and inertia of a rigid body included; and
+    what the hand does of it, whole and each way. Where only its torque was measured, that, N m. None where nobody knows
+    what bears it.
     """
     b = fit.balance
     load = b.model.mechanism.loads(b.kinematics, list(b.wrench.T), ARRAYS).get(name)
     if load is None:
         return []
-    across = _filled(fit, *load.across)
-    whole = np.linalg.norm(across, axis=0)
-    return [whole, *across] if whole.any() else [np.abs(_filled(fit, load.along)[0])]
+    across, felt = _filled(fit, *load.across), _of_body(fit)
+    hand = np.linalg.norm(across, axis=0)
+    if not hand.any():
+        return [np.abs(_filled(fit, load.along)[0])]
+    if felt is None:
+        return [hand, *across]
+    borne = (f - _filled(fit, dot(axis, felt))[0] for f, axis in zip(across, load.axes, strict=True))
+    return [np.linalg.norm(list(borne), axis=0)]
+
+
+def _of_body(fit: Fit) -> list[FloatArray] | None:
+    """The force that moves and carries a rigid body, in its axes, N; None where the model has none."""
+    values, k = fit.solution.model.values, fit.balance.kinematics
+    if not all(name in values for name in PHI_NAMES):
+        return None
+    a, w, b = (np.stack(_filled(fit, *v), axis=1) for v in (k.specific_acceleration, k.omega, k.omega_dot))
+    return list((body_regressor(a, w, b)[:, :3] @ np.array([values[name] for name in PHI_NAMES])).T)
 
 
 def _play(fit: Fit) -> Iterator[Lack]:
