@@ -308,7 +308,8 @@ def test_every_element_that_a_remedy_names_can_be_read(
     path, case = tables[name]
     effect = Effect(cause, case.model.mechanism.main or "", 0.2, np.zeros((0, 0, 0)))
     lack = Lack(effect, 0.5, 9.0, np.array([0.1, 0.3]), np.zeros(2), {})
-    plain = SimpleNamespace(model=replace(case.model, elements=()), fit=case.fit, config=case.config)
+    bare = replace(case.model, elements=())
+    plain = SimpleNamespace(model=bare, fit=case.fit, config=case.config, solution=case.solution)
     said = " ".join(WORDS[cause](of, lack)[1] for of in (case, plain))  # type: ignore[arg-type]
     for i, element in enumerate(re.findall(r"\{type: [^{}]*\}", said)):
         other = path.with_name(f"{cause}-{i}.yaml")
