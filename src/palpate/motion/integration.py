@@ -62,7 +62,7 @@ def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tup
     levels = np.array([float(np.mean(rate[a:b])) for a, b in rests])
     at = np.array([float(np.mean(times_s[a:b])) for a, b in rests])
     white = noise / np.sqrt(min(b - a for a, b in rests))
-    std = float(np.hypot(white, np.std(np.diff(levels)) / 2 if len(levels) > 2 else np.ptp(levels) / 4))
+    std = float(np.hypot(white, np.std(np.diff(levels)) / 2 if len(levels) > 2 else np.ptp(levels) / 2))
     angle = _integral(rate - np.interp(times_s, at, levels), step)
     words = f"its zero ({_shown(float(levels.mean()), std)}) is that of {len(rests)} rest{'s' * (len(rests) > 1)}"
     return angle - angle[slice(*rests[0])].mean(), Gyroscope(std, noise, 0.0), words

@@ -16,7 +16,9 @@ NUMBERS: dict[Stored, int] = {"wxyz": 4, "xyzw": 4, "rotation-vector": 3, "euler
 
 
 class PosesPart(FilePart):
-    """Poses of the body, or of a tool or handle that is fixed to it, by a robot, a tracker or another program."""
+    """Poses of the body, or of a tool or handle that is fixed to it, by a robot, a tracker or another program; or its
+    only coordinate, by an encoder or a gyroscope.
+    """
 
     format: Literal["csv", "parquet", "hdf5", "mat", "rosbag"] | None = FORMAT
     columns: Columns = optional(
@@ -41,8 +43,36 @@ class PosesPart(FilePart):
         "xyzw",
     )
 
+    angle: str | None = optional(
+        "instead of position and orientation, an encoder's angle about a hinge; the frame of the poses is then the "
+        "hinge's: z along its axis, so that the angle is right-handed about it, turning with the object",
+        "q",
+    )
+    travel: str | None = optional(
+        "the same along a slide; x of the frame points along its line, the way in which the travel grows", "x"
+    )
+    angular_rate: str | Three | None = optional(
+        "the same by a gyroscope on what turns: its rate about the hinge, or all three, among which the axis is found, "
+        "so that it mostly opens; it is integrated, with its zero from rests",
+        "[gx, gy, gz]",
+    )
+
+    @property
+    def along(self) -> tuple[Literal["angle", "travel", "angular_rate"], list[str]] | None:
+        """What tells one coordinate alone, and its channels."""
+        for name in ("angle", "travel", "angular_rate"):
+            value: str | list[str] | None = getattr(self, name)
+            if value is not None:
+                return name, [value] if isinstance(value, str) else value
+        return None
+
     @pydantic.model_validator(mode="after")
     def _readable(self) -> PosesPart:
+        if self.along is not None:
+            given = {"position", "orientation", "stored", "angle", "travel", "angular_rate"} & self.model_fields_set
+            if len(given) > 1:
+                raise ValueError(f"{' and '.join(sorted(given))} tell the same: give one of them")
+            return self
         stored, count = self.reading, len(self.orientation)
         if stored is None:
             kind = "a quaternion" if count == 4 else "an orientation"

@@ -764,8 +764,8 @@ class ExperimentPart(CommonPart):
     @property
     def gyroscope(self) -> bool:
         """Whether a gyroscope alone tells how it turns."""
-        signals = self.recordings.signals
-        return self.motion_from == "imu" or (signals is not None and signals.angular_rate is not None)
+        part = self.recordings.signals or self.recordings.poses
+        return self.motion_from == "imu" or (part is not None and part.angular_rate is not None)
 
     @property
     def captured(self) -> bool:

@@ -12,6 +12,7 @@ from palpate.findings import Finding
 from palpate.motion import cloud as clouds
 from palpate.motion.cloud import Cloud, Markers
 from palpate.motion.faults import Faults
+from palpate.motion.integration import Gyroscope
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Poses
 from palpate.recording import Recording
@@ -43,6 +44,8 @@ class Body:
     reference: str = ""
     """Where the body's own frame was measured: static, still or mean of markers; nothing: the recording has it."""
     findings: tuple[Finding, ...] = ()
+    gyroscope: Gyroscope | None = None
+    """Whose rate was integrated to the poses."""
 
     def poses_of(self, frame: str) -> Poses:
         """T_capture_frame of a role; of the body itself where it has none."""

@@ -9,16 +9,17 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.poses import PosesPart, Stored
-from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.file.sensors import listed, numbered
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.body import Body
 from palpate.findings import Finding, Severity
 from palpate.motion.clock import evenly_sampled
 from palpate.motion.frames import hinge_from_motion
+from palpate.motion.integration import angle_of_rate
 from palpate.motion.tracked import Jump, pose_noise, rotations_of, without_jumps
 from palpate.physics.arrays import BoolArray, FloatArray
-from palpate.physics.motion import Poses
+from palpate.physics.motion import Poses, exp_rotation
 from palpate.recording import Recording
 
 KEY = "recordings.poses"
@@ -43,6 +44,8 @@ def read_posed(experiment: Experiment[Any]) -> Body:
     """Poses as the experiment file's `recordings.poses` and `poses:` say."""
     part: PosesPart = experiment.config.recordings.poses
     recording = recordings.load_part(experiment, KEY, part)
+    if part.along is not None:
+        return _along(experiment, recording, *part.along)
     stored = part.reading
     assert stored is not None  # refused by the schema
     position, numbers, times = _numbers(experiment, part, recording)
@@ -53,19 +56,72 @@ def read_posed(experiment: Experiment[Any]) -> Body:
     findings = [*_held(poses), *_span(poses)]
     poses, jumps = without_jumps(poses)
     findings += _jump_findings(jumps)
-    frames: dict[str, FloatArray] = {}
-    for i, (key, sensor) in enumerate(listed(experiment.config.poses, "sensor", "poses.")):
-        frames[numbered("sensor", i + 1)] = recordings.pose_of(experiment, key, sensor, "the sensor")
     return Body(
         key="poses",
         recording=recording,
         poses=poses,
         rows=rows,
         pose_std=pose_noise(poses),
-        frames=frames,
+        frames=_frames(experiment),
         points=experiment.config.poses.points,
         findings=tuple(findings),
     )
+
+
+def _frames(experiment: Experiment[Any]) -> dict[str, FloatArray]:
+    """T_body_sensor of each sensor."""
+    frames: dict[str, FloatArray] = {}
+    for i, (key, sensor) in enumerate(listed(experiment.config.poses, "sensor", "poses.")):
+        frames[numbered("sensor", i + 1)] = recordings.pose_of(experiment, key, sensor, "the sensor")
+    return frames
+
+
+def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: list[str]) -> Body:
+    """The poses of what turns about z, or slides along x, by one coordinate."""
+    key, slides = f"{KEY}.{kind}", kind == "travel"
+    model = object_model(experiment)
+    if [joint.kind for joint in model.mechanism.joints] != ["slide" if slides else "turn"]:
+        others = "angle or angular_rate" if slides else "travel"
+        wrong = f"the object {model.name!r} {'does not slide' if slides else 'does not turn about a hinge'}"
+        raise experiment.problem(key, wrong, f"write {others}, or position and orientation")
+    units = {"angle": "rad", "travel": "m", "angular_rate": "rad/s"}
+    x = recordings.stacked(experiment, key, recording, names, [units[kind]] * len(names))
+    with experiment.at(key):
+        even = evenly_sampled(recording[names[0]].clock.times_s, x, what=kind)
+        q, gyroscope, findings = even.seen_x[:, 0], None, list[Finding]()
+        if kind == "angle":
+            seen = np.isfinite(q)
+            q = q.copy()
+            q[seen] = np.unwrap(q[seen])
+        elif kind == "angular_rate":
+            about = _main_direction(even.x)
+            angle, gyroscope, words = angle_of_rate(even.times_s, even.x @ about, swings=False)
+            if len(names) == 3 and float(np.max(angle)) < -float(np.min(angle)):
+                angle = -angle
+            q = np.where(np.isfinite(even.seen_x).all(axis=1), angle, np.nan)
+            findings.append(Finding("gyroscope", f"the angle is the integral of the rate: {words}", key))
+    n, line = len(q), np.eye(3)[0 if slides else 2]
+    seen = np.isfinite(q)
+    rotation = np.broadcast_to(np.eye(3), (n, 3, 3)) if slides else exp_rotation(np.outer(np.nan_to_num(q), line))
+    position = (q if slides else 0.0 * q)[:, None] * line
+    poses = Poses(even.times_s, np.where(seen[:, None, None], rotation, np.nan), position)
+    return Body(
+        key="poses",
+        recording=recording,
+        poses=_turned_up(poses, experiment.config.poses.up),
+        rows=np.asarray(even.rows),
+        pose_std=(0.0, 0.0),
+        frames=_frames(experiment),
+        points=experiment.config.poses.points,
+        findings=tuple(findings),
+        gyroscope=gyroscope,
+    )
+
+
+def _main_direction(x: FloatArray) -> FloatArray:
+    """(columns,): the unit vector along which (samples, columns) varies most."""
+    _, vectors = np.linalg.eigh(np.cov(x.T).reshape(x.shape[1], x.shape[1]))
+    return np.asarray(vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1]), dtype=float)
 
 
 def _numbers(
@@ -94,8 +150,14 @@ def _numbers(
 def _poses(times_s: FloatArray, position: FloatArray, R: FloatArray, up: str) -> Poses:
     """Turned so that z of their world points up."""
     seen: BoolArray = np.asarray(np.isfinite(position).all(axis=1) & np.isfinite(R).all(axis=(1, 2)))
-    turn, there = TURNS[up], seen[:, None]
-    return Poses(times_s, np.where(there[:, None], R[:, turn], np.nan), np.where(there, position[:, turn], np.nan))
+    there = seen[:, None]
+    return _turned_up(Poses(times_s, np.where(there[:, None], R, np.nan), np.where(there, position, np.nan)), up)
+
+
+def _turned_up(poses: Poses, up: str) -> Poses:
+    """Seen from a world whose z points up."""
+    turn = TURNS[up]
+    return Poses(poses.times_s, poses.rotation[:, turn], poses.position[:, turn])
 
 
 def _on_even_clock(poses: Poses) -> tuple[Poses, Any]:
@@ -156,7 +218,7 @@ def _jump_findings(jumps: list[Jump]) -> list[Finding]:
 def other_readings(experiment: Experiment[Any], body: Body) -> Iterator[tuple[str, Poses]]:
     """What people confuse: (words on what would be right, the poses so), at the times of the body's own."""
     part: PosesPart | None = experiment.config.recordings.poses
-    if part is None:
+    if part is None or part.along is not None:
         return
     up = experiment.config.poses.up
     position, numbers, times = _numbers(experiment, part, body.recording)
