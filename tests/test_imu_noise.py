@@ -13,8 +13,8 @@ from scipy.signal import butter, freqz, lfilter
 
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.run import prepare_experiment
+from palpate.experiment.stage.imu_noise import _limited, expected_noise  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.stage.inputs import fit_balance, imu_noise, move
-from palpate.experiment.stage.prepare import _limited, expected_noise  # pyright: ignore[reportPrivateUsage]
 from palpate.identify import compress
 from palpate.motion.clock import Even, noise_floor
 from palpate.motion.derivatives import design_lowpass

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from palpate.experiment.stage.capture import (
 )
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of
+from palpate.experiment.stage.imu_noise import noise_of_motion
 from palpate.experiment.stage.inputs import (
     STEP,
     Belief,
@@ -48,14 +48,14 @@ from palpate.experiment.stage.posed import check_turning
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.together import smoothed_motion
 from palpate.findings import Finding, Severity
-from palpate.identify import Balance, MotionNoise, compress
+from palpate.identify import Balance, MotionNoise
 from palpate.identify.balance import Segment
 from palpate.model import Model
-from palpate.motion.clock import ClockMap, Even, noise_floor
+from palpate.motion.clock import ClockMap, Even
 from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint, sensor_frame
-from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
+from palpate.motion.imu import PARALLEL, Smoothing, imu_motion
 from palpate.motion.integration import Gyroscope
 from palpate.motion.joints import screw_of_hinge
 from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
@@ -72,9 +72,6 @@ FASTEST_DRIFT_PPM, SHARP_DRIFT_PPM = 3.0, 1.5
 SAME_CLOCK_S = 5e-4
 FEATURES_HZ, CLOCK_SAMPLES, CLOCK_STRETCH = 20.0, 1 << 18, 1 << 14
 """Below this frequency load cell and IMU are compared; of a long recording so many samples of the IMU, in stretches."""
-FEWEST_IN_WINDOW = 5
-MUCH_LESS = 0.7
-"""Share of a measured noise power; what differs more is not a matter of chance."""
 RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
@@ -651,7 +648,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     whole = stage_inputs.whole_balance(inputs, moved)
     balance = stage_inputs.fit_balance(inputs, moved, whole)
     segments = _imu_segments(experiment, balance, wrench.even)
-    noise, noise_findings = _noise_of(config.noise_in_motion, inputs, mounted, balance, segments["train"])
+    noise, noise_findings = noise_of_motion(config.noise_in_motion, inputs, mounted, balance, segments["train"])
     tell("checking the recordings", 0.8)
     doubts, contradicted = judge_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
     used = [*segments["train"], *segments["test"]]
@@ -744,58 +741,3 @@ def _default_segments(times_s: FloatArray, seen: BoolArray) -> tuple[list[Segmen
             if j - i > 1:
                 chosen.append((float(times_s[i]), float(times_s[min(j, len(times_s) - 1)])))
     return both
-
-
-def _noise_of(
-    method: str, inputs: Inputs, mounted: ImuMotion, balance: Balance, train: list[Segment]
-) -> tuple[MotionNoise | None, tuple[Finding, ...]]:
-    """The IMU's noise as far as it is in the columns, at most what the residuals leave room for."""
-    measured = judge_imu_noise(mounted.even, mounted.smoothing, inputs.filtering.lowpass, inputs.times_s)
-    level = measured.instead_of_halves
-    # every second sample must still be filtered over the same time as all of them
-    halves_suffice = rate_hz(mounted.even.times_s) / 2 * mounted.smoothing.slope_window_s >= FEWEST_IN_WINDOW
-    if level is None and not halves_suffice:
-        level = noise_floor(mounted.even.x) if measured.level is None else measured.level
-    noise = stage_inputs.imu_noise(inputs, method, balance, level)
-    if noise is None or level is None:
-        return noise, () if noise is None else measured.findings
-    noise, limits = _limited(noise, balance, train, expected_noise(inputs))
-    return noise, (*measured.findings, *limits)
-
-
-def expected_noise(inputs: Inputs) -> list[float]:
-    """RMS that the load cell's white noise leaves in each row of the balance, N and N m; of one sensor."""
-    lowpass = inputs.filtering.lowpass
-    gain = 1.0 if lowpass is None else float(np.linalg.norm(lowpass.taps))
-    return [float(v) for v in noise_floor(inputs.sensors[0].wrench.x) * gain]
-
-
-def _limited(
-    noise: MotionNoise, balance: Balance, segments: list[Segment], wrench_noise: list[float]
-) -> tuple[MotionNoise, tuple[Finding, ...]]:
-    """At most so much noise of the motion that the residuals still hold that of the load cell.
-
-    The residuals of a fit hold both noises. A level measured in a few seconds of rest is uncertain by some percent,
-    which may be more than all of the load cell's noise. wrench_noise: its RMS in each row, N and N m.
-    """
-    train = compress(balance, segments, noise=noise)
-    whole, clean = replace(train, noise=None).gram(), train.gram()
-    least = float(train.samples.sum() * ((train.weights * np.asarray(wrench_noise)) ** 2).sum())
-    least = min(least, 0.5 * _misfit(whole))
-    shares = np.linspace(1.0, 0.0, 201)
-    share = next(float(s) for s in shares if s == 0.0 or _misfit(whole + s * (clean - whole)) >= least)
-    limited = replace(noise, scale=noise.scale * sqrt(share))
-    if share > MUCH_LESS:
-        return limited, ()
-    room = f"the residuals leave room for only {100 * share:.0f} % of the measured IMU noise power"
-    remedy = "check whether the IMU was shaken or touched where it seemed still"
-    return limited, (Finding("imu-noise", f"{room}, and no more was removed", "", remedy),)
-
-
-def _misfit(gram: FloatArray) -> float:
-    """Sum of squares that no parameters explain, of [Y | y]'[Y | y]; minus one where that is no sum of squares."""
-    scale = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    try:
-        return float((np.linalg.cholesky(gram / scale[:, None] / scale)[-1, -1] * scale[-1]) ** 2)
-    except np.linalg.LinAlgError:
-        return -1.0
