@@ -568,7 +568,8 @@ def _pressed(fit: Fit, name: str) -> list[FloatArray]:
     across, felt = _filled(fit, *load.across), _of_body(fit)
     hand = np.linalg.norm(across, axis=0)
     if not hand.any():
-        return [np.abs(_filled(fit, load.along)[0])]
+        # as predicted: beside what is measured along the coordinate itself, all that is left of it would be explained
+        return [np.abs(of_all_samples(fit)[1][0])]
     if felt is None:
         return [hand, *across]
     borne = (f - _filled(fit, dot(axis, felt))[0] for f, axis in zip(across, load.axes, strict=True))
