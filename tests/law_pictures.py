@@ -26,7 +26,10 @@ COUNT, WIDE, HIGH, EDGE = 241, 360, 210, 44
 SPAN = {"rad": (-0.3, 1.7), "m": (-0.1, 0.7)}
 SPEED = {"rad": 0.5, "m": 0.3}
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-OPTIONS: dict[str, dict[str, Any]] = {"zone-damper": {"above": 0.7, "width": 0.1, "when": "opening"}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "zone-damper": {"above": 0.7, "width": 0.1, "when": "opening"},
+    "latch": {"reach": 0.2, "holds": (0.03, 0.15)},
+}
 """Where the defaults show nothing of an element."""
 BODY = (2.0, 0.1, 0.2, 0.05, 0.05, 0.01, 0.0, 0.06, 0.0, 0.04)
 

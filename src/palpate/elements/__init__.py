@@ -10,6 +10,7 @@ from palpate.elements.body import ScalarInertia as ScalarInertia
 from palpate.elements.body import SensorBias as SensorBias
 from palpate.elements.body import WheelSpin as WheelSpin
 from palpate.elements.catch import Detent as Detent
+from palpate.elements.catch import Latch as Latch
 from palpate.elements.catch import Magnet as Magnet
 from palpate.elements.check import check_element as check_element
 from palpate.elements.contact import EndStop as EndStop
@@ -40,7 +41,7 @@ ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
         e.type: e
         for e in (
             *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, SmoothTable),
-            *(GasStrut, Magnet, Detent, EndStop),
+            *(GasStrut, Magnet, Latch, Detent, EndStop),
             *(Viscous, Coulomb, Stribeck, LoadedFriction, Drag, Hysteresis, Presliding, ZoneDamper),
             *(WheelSpin, TyreSlip, Foot, FootFriction),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import pi, radians
+from math import inf, pi, radians
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from palpate.elements.element import Element, Shape
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
+from palpate.physics.memory import Step
 from palpate.physics.motion import Kinematics
 
 _SHORTEST, _LONGEST = 1e-4, 1.0
@@ -76,6 +77,51 @@ class Magnet(_AtPlace):
         """One where it is shut or pressed farther."""
         gap = 1.0 + fn.maximum(k.coordinates[self.acts_on].position - self.at, 0.0) / z["reach"]
         return (1.0 / (gap * gap),)
+
+
+@dataclass(frozen=True, slots=True)
+class Latch(_AtPlace):
+    """tau = p / (1 + x / reach)^2 while it holds, x = how far the object is open beyond `at`; else nothing.
+
+    `holds` (rad or m): it takes hold where x falls below the first and lets go where x exceeds the second, as a latch,
+    a gasket that sticks or a magnet on a spring do: not all that it takes to pull it off is given back (a relay;
+    Visintin, Differential Models of Hysteresis, VI.1). With a large `reach` the pull is the same all along.
+    """
+
+    name: str = "latch"
+    holds: tuple[float, float] = (radians(0.5), radians(2.0))
+    type: ClassVar[str] = "latch"
+    options: ClassVar[Mapping[str, str]] = {"at": "rad", "reach": "rad", "holds": "rad"}
+    guessed: ClassVar[str] = "holds"
+    needs: ClassVar[str] = "pull it off and shut it again, several times"
+
+    def __post_init__(self) -> None:
+        """Refuse what would let go before it takes hold."""
+        _AtPlace.__post_init__(self)
+        try:
+            takes, leaves = (float(x) for x in self.holds)
+        except (TypeError, ValueError):
+            takes, leaves = 0.0, 0.0
+        if not 0 < takes < leaves < inf:
+            wanted = "two increasing positive numbers in rad or m"
+            raise PalpateError(f"element {self.name!r}: holds must be {wanted}, not {self.holds!r}")
+        object.__setattr__(self, "holds", (takes, leaves))
+
+    @property
+    def memory(self) -> Mapping[str, str]:
+        """Whether it holds, 1 or 0."""
+        return {f"{self.name}_holds": "1"}
+
+    def remember(self, before: Scalar, now: Scalar, fn: Functions) -> Sequence[Step]:
+        """One where it takes hold, zero where it lets go, in between as it was."""
+        takes, leaves = self.holds
+        return [(0.0, fn.step(takes - (now - self.at)), 1.0 - fn.step(now - self.at - leaves))]
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """As of a magnet, while it holds."""
+        gap = 1.0 + fn.maximum(k.coordinates[self.acts_on].position - self.at, 0.0) / z["reach"]
+        (held,) = k.memory[self.name]
+        return (held / (gap * gap),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,8 @@ def _check_memory(element: Element, z: dict[str, float], rng: np.random.Generato
     """Its steps on floats, arrays and symbols; and that a way that is gone round and round gives no energy."""
     if element.acts_on in (WRENCH, SENSOR):
         _fail(element, "it remembers, so it must act on a coordinate")
-    way = np.cumsum(rng.normal(size=_SAMPLES // 2)) * rng.choice([0.01, 0.1], _SAMPLES // 2)
+    way = np.cumsum(rng.normal(size=_SAMPLES // 4)) * rng.choice([0.01, 0.1], _SAMPLES // 4)
+    way = np.concatenate([way, np.linspace(-4.0, 4.0, _SAMPLES // 4)])  # past whatever it waits for
     q = np.concatenate([way, way[::-1]] * 3)
     before = np.concatenate([q[:1], q[:-1]])
     try:
