@@ -150,12 +150,13 @@ def picture(name: str, of: Law) -> str:
     texts = [(left, bottom + 15, f"{x0:.3g}", "start"), (WIDE - 14, bottom + 15, f"{x1:.3g}", "end")]
     texts += [((left + WIDE - 14) / 2, bottom + 15, of.x, "middle"), (left - 4, bottom, f"{y0:.2g}", "end")]
     texts += [(left - 4, 30, f"{y1:.2g}", "end"), (6, 14, of.y, "start")]
+    widths = [6 * len(label) + 10 for label in of.curves]
     for i, (label, (x, y)) in enumerate(of.curves.items()):
         seen = np.isfinite(y)
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in place(x[seen], y[seen]).tolist())
         colour = COLOURS[i % len(COLOURS)]
         ET.SubElement(root, "polyline", points=points, fill="none", stroke=colour, **{"stroke-width": "1.8"})
-        legend = ET.SubElement(root, "text", x=str(WIDE - 14 - 34 * (len(of.curves) - 1 - i)), y="14", fill=colour)
+        legend = ET.SubElement(root, "text", x=str(WIDE - 14 - sum(widths[i + 1 :])), y="14", fill=colour)
         legend.text = label
         legend.attrib |= {"font-size": "11", "font-family": "sans-serif", "text-anchor": "end"}
     for x, y, text, anchor in texts:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from palpate.elements import SENSOR, WRENCH, Element
@@ -19,7 +21,15 @@ def explain(experiment: Experiment[Any]) -> dict[str, Any]:
     config = experiment.config
     if config.stage == "motion":
         raise experiment.problem("stage", "nothing is identified in the motion stage", "handle or body")
-    model = object_model(experiment)
+    return {
+        **explain_model(object_model(experiment), config.fixed),
+        "model_of": config.model_of if config.stage == "body" else "handle",
+        "known": {"mass": None if config.known_mass is None else config.known_mass.value},
+    }
+
+
+def explain_model(model: Model, fixed: Mapping[str, float] = MappingProxyType({})) -> dict[str, Any]:
+    """What an object is made of; fixed: parameters that are held at a value."""
     mechanism = model.mechanism
     return {
         "object": model.name,
@@ -44,7 +54,7 @@ def explain(experiment: Experiment[Any]) -> dict[str, Any]:
                 "element": e.name,
                 "may_be": POSSIBLE[model.parameters[name].map],
                 "where": e.scopes[i].where if e.scopes else "",
-                "fixed": config.fixed.get(name),
+                "fixed": fixed.get(name),
                 "needs": model.advice(name.replace("mc_", "c_")) or _needs(model, e),
             }
             for e, names in model.parts
@@ -56,8 +66,6 @@ def explain(experiment: Experiment[Any]) -> dict[str, Any]:
             for s in e.shapes
         ]
         + [{"name": name, "value": shown(*mechanism.sizes[name]), "estimated": True} for name in mechanism.estimated],
-        "model_of": config.model_of if config.stage == "body" else "handle",
-        "known": {"mass": None if config.known_mass is None else config.known_mass.value},
     }
 
 
