@@ -12,7 +12,8 @@ import numpy as np
 
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.run import prepare_experiment
-from palpate.experiment.stage.inputs import fit_balance, move, prior_of
+from palpate.experiment.stage.belief import prior_of
+from palpate.experiment.stage.inputs import fit_balance, move
 from palpate.identify import Solution, compress, solve
 from palpate.physics.inertia import is_consistent
 from palpate.twin.handle import write_handle_twin
