@@ -22,8 +22,8 @@ from tests.oracles.wheelbarrows_of_other_make import Masses, _sign, _sine, _step
 Array = np.ndarray
 RATE_HZ, STORED, GRAVITY = 500.0, 5, 9.80665
 """Rate of the simulation and of the load cell, every which sample the cameras take, m/s2."""
-STANDS_S, LENGTH_S = 3.0, 44.0
-TRAIN, TEST = (4.5, 30.0), (30.5, 43.5)
+STANDS_S, LENGTH_S = 3.0, 32.0
+TRAIN, TEST = (4.5, 22.0), (22.5, 31.5)
 MARKER_M, FORCE_N, MOMENT_NM = 2e-4, 0.1, 0.004
 CHANNELS = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 

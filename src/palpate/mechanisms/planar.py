@@ -19,13 +19,13 @@ pivot on c'; both are sums of v, s and w, by which they enter the rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from palpate.errors import DataProblem, PalpateError
+from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, unwrapped
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
@@ -61,6 +61,8 @@ class Planar(Mechanism):
     `axle`: whether it has a fixed axle, through the origin along y, that does not slip sideways: then there is no
     sideways speed. `track`: the distance between two wheels on it, m; each is a coordinate too. `casters`: their
     pivots, [x, y] m in B; `trail`: how far their wheels run behind them, m. At swivel zero a caster rolls ahead.
+    `estimate`: true where the data shall tell the trail, or names of what they shall tell, such as [trail, track,
+    caster_1_x].
 
     `forward`, the wheels and `caster_1_roll` have no position: it is not a function of the state.
     """
@@ -69,6 +71,7 @@ class Planar(Mechanism):
     track: float = 0.0
     casters: tuple[tuple[float, float], ...] = ()
     trail: float = 0.04
+    estimate: bool | str | tuple[str, ...] = False
     type: ClassVar[str] = "planar"
     z_up: ClassVar[bool] = True
     floor: ClassVar[str] = "base"
@@ -91,6 +94,11 @@ class Planar(Mechanism):
         object.__setattr__(self, "casters", _places(self.casters, where))
         if not (self.trail > 0 and math.isfinite(self.trail)):
             raise PalpateError(f"{where}: the casters' trail must be a positive length in m, not {self.trail!r}")
+        if not isinstance(self.estimate, bool | str):
+            object.__setattr__(self, "estimate", tuple(self.estimate))
+        for name in self.estimated:
+            if name not in self.sizes:
+                raise UnknownName("size to estimate", str(name), self.sizes, where=where)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -141,6 +149,41 @@ class Planar(Mechanism):
         return not self.casters
 
     @property
+    def sizes(self) -> Mapping[str, tuple[float, str]]:
+        """Track, trail and the places of the casters, as far as there are any."""
+        track = {"track": (self.track, "m")} if self.track > 0 else {}
+        trail = {"trail": (self.trail, "m")} if self.casters else {}
+        places = {f"caster_{i + 1}_{'xy'[j]}": (at[j], "m") for i, at in enumerate(self.casters) for j in (0, 1)}
+        return {**track, **trail, **places}
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """Those that the data shall tell; the trail unless others are named."""
+        if isinstance(self.estimate, bool):
+            return ("trail",) if self.estimate else ()
+        return (self.estimate,) if isinstance(self.estimate, str) else self.estimate
+
+    def off_by(self, by: float) -> dict[str, float]:
+        """All were measured alike."""
+        return dict.fromkeys(self.sizes, by)
+
+    def with_sizes(self, sizes: Mapping[str, float]) -> Planar:
+        """The same with other ones, m."""
+        x = {name: value for name, (value, _) in self.sizes.items()} | dict(sizes)
+        places = ((x[f"caster_{i + 1}_x"], x[f"caster_{i + 1}_y"]) for i in range(len(self.casters)))
+        trail, track = x.get("trail", self.trail), x.get("track", self.track)
+        return replace(self, track=track, trail=trail, casters=tuple(places))
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """All that a tape measure says, m."""
+        return tuple(value for value, _ in self.sizes.values())
+
+    def with_lengths(self, lengths: Iterable[float]) -> Planar:
+        """The same with other ones, m."""
+        return self.with_sizes(dict(zip(self.sizes, lengths, strict=True)))
+
+    @property
     def holds_sideways(self) -> bool:
         """A fixed axle does."""
         return self.axle
@@ -152,7 +195,7 @@ class Planar(Mechanism):
 
     def unguided(self) -> Mechanism:
         """Wheels creep sideways."""
-        return replace(self, axle=False, track=0.0) if self.axle else self
+        return replace(self, axle=False, track=0.0, estimate=False) if self.axle else self
 
     def observe(self, motion: Motion) -> Kinematics:
         """Motion of B with its poses in a world whose z is the floor's normal: its velocity is in axes of B."""
@@ -223,7 +266,7 @@ class Planar(Mechanism):
 
     def unsettled(self, poses: Poses) -> BoolArray:
         """Where nobody can tell a caster's swivel: before it has followed, or while it turns round."""
-        q = replace(self, casters=()).coordinates_of(poses)
+        q = replace(self, casters=(), estimate=False).coordinates_of(poses)
         stds = [self._follow(q[:, 0], q[:, 1], q[:, 2], pivot)[1] for pivot in self.casters]
         return np.max(stds, axis=0, initial=0.0) > _UNKNOWN if stds else np.zeros(len(poses), dtype=bool)
 

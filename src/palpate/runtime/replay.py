@@ -165,7 +165,7 @@ def replay(
     known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(states).all(axis=1)
     whole = np.hstack([states, _remembered(model, times_s, states)])  # a window may only begin where that is known
     turned = quaternion_at(mechanism)
-    judged = [i for i, its in enumerate(units) if its == unit]
+    judged = [i for i, its in enumerate(units) if its == unit and shown_names[i] not in mechanism.following]
     pieces = _cut(times_s, known, period, max(1, round(window_s / period)))
     pieces = [p for p in pieces if np.ptp(_seen(states[p], turned)[:, judged], axis=0).max() >= least_travel]
     most = max(1, int(min(len(pieces), most_s / window_s)))
@@ -184,6 +184,7 @@ def replay(
         tracks = tuple(
             Track(name, its, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
             for name, its, measured, simulated in columns
+            if name not in mechanism.following  # nobody measured it
         )
         window = Window(float(times_s[piece][0]), times_s[piece], tracks, unit)
         if guided and least_travel > 0 and window.rms > _ELSEWHERE * window.travel:

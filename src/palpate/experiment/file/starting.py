@@ -56,6 +56,8 @@ PIVOTS = {
     "point": "the point about which the object turns is found from its motion",
     "axes": "the two axes about which the object turns are found from its motion",
 }
+FLOW = 110
+"""Characters that a mapping on one line may have."""
 TRAVEL = {"rad": ("deg", 92, "0.2 deg"), "m": ("mm", 400, "1 mm")}
 """Unit of a coordinate -> how people write it, a usual range, how well its zero is known."""
 
@@ -70,7 +72,12 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
 
     `file`: what it will be called; `object_path`: the object file as seen from there.
     """
-    words = {"heading": f"A {name.replace('-', ' ')}", "name": name, "object": name, "file": file or f"{name}.yaml"}
+    words = {
+        "heading": f"{'An' if name[0] in 'aeiou' else 'A'} {name.replace('-', ' ')}",
+        "name": name,
+        "object": name,
+        "file": file or f"{name}.yaml",
+    }
     users = Path(name).suffix.lower() in (".yaml", ".yml")
     if not users and name not in starting_names():
         unknown = unknown_name("object", name, starting_names())
@@ -87,7 +94,7 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
         unit, most, zero = TRAVEL[model.mechanism.coordinates[main]]
         turns = [joint.kind for joint in model.mechanism.joints] == ["turn"]
         words |= {"frame": HINGE if turns else SLIDE, "stops": f"[0 {unit}, {most} {unit}]", "zero": zero}
-        words |= {"first": parameters[0], "last": parameters[-1]}
+    words |= {"first": parameters[0], "last": parameters[-1]}
     if model.mechanism.floor:
         pair = AXLE if model.mechanism.holds_sideways else AHEAD
         return _filled("floor", {**words, **FLOOR[model.mechanism.floor], "pair": pair})
@@ -116,7 +123,10 @@ def _parts(model: Model, *, edit: bool) -> str:
     lines = ["# The object's own mechanism and elements. Uncomment what differs here:"]
     lines += [f"# mechanism: {_flow(mechanism, coordinates)}"]
     if lengths:
-        lines = [f"mechanism: {_flow(lengths, coordinates, mechanism)}   # EDIT: measured on yours", *lines[:1]]
+        each = [f"  {_flow({k: v}, coordinates, mechanism)[1:-1]}" for k, v in lengths.items()]
+        short = f"mechanism: {_flow(lengths, coordinates, mechanism)}"
+        measured = [short] if len(short) <= FLOW else ["mechanism:", *each]
+        lines = [f"{measured[0]}   # EDIT: measured on yours", *measured[1:], *lines[:1]]
     zones = [e.name for e in model.elements if e.borders and edit]
     if zones:
         lines += ["elements:                           # with estimate: true, the search for zones starts from these"]

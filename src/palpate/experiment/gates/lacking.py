@@ -106,6 +106,16 @@ def _plain(words: str, remedy: str) -> Words:
     return lambda _, x: (words.replace("@", x.effect.place), remedy.replace("@", x.effect.place))
 
 
+def _linkage(case: Case, lack: Lack) -> tuple[str, str]:
+    by = f"{1e3 * lack.effect.shape * float(np.abs(lack.coefficients).max()):.0f} mm"
+    again = "again, or state how far off they may be (uncertain: {links: 5 mm})"
+    if case.model.mechanism.linkages:
+        words = f"is a linkage other than the stated one, as if a link were {by} longer or shorter"
+        return words, f"measure links, pivots and stand-offs {again}"
+    words = f"is a wheel or caster elsewhere than stated, or another trail, by {by}"
+    return words, "measure them again, or let the data tell, mechanism: {estimate: [trail]}"
+
+
 def _element(text: str) -> str:
     return f"add {{{text}}} to elements"
 
@@ -305,11 +315,7 @@ WORDS: Mapping[str, Words] = {
         "occurs where the force changes sign, as play between hand and object would cause",
         "tighten it, or measure the motion of the object itself",
     ),
-    "linkage": lambda _, x: (
-        "is a linkage other than the stated one, as if a link were "
-        f"{1e3 * x.effect.shape * float(np.abs(x.coefficients).max()):.0f} mm longer or shorter",
-        "measure links, pivots and stand-offs again, or state how far off they may be (uncertain: {links: 5 mm})",
-    ),
+    "linkage": _linkage,
 }
 """Cause -> what it is, and what helps."""
 CAUSES = (*WORDS, "parts", "unexplained")

@@ -289,8 +289,11 @@ class Inputs:
         return replace(self, zero=zero, model=replace(self.model, elements=elements, values={}))
 
     def with_model(self, model: Model) -> Inputs:
-        """The same measurements for another model of the same mechanism."""
-        return replace(self, model=model)
+        """The same measurements for another model of the same mechanism, where that may have other sizes."""
+        other, mechanism = replace(self, model=model), model.mechanism
+        if not mechanism.following or self.poses is None or mechanism.sizes == self.mechanism.sizes:
+            return other
+        return other.with_positions(mechanism.coordinates_of(self.poses))
 
     def cut(self, spans: Sequence[tuple[int, int]]) -> Inputs:
         """Stretches [start, stop) of a recording by an IMU, one after the other, each with what filters need of it."""

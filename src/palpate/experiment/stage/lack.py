@@ -467,7 +467,8 @@ def link_effect(fit: Fit, known_m: float) -> Iterator[Effect]:
     if columns:
         std, expected = np.array(beliefs).T
         std = 0.0 if fit.joint is not None else std  # it has found them along
-        yield Effect("linkage", str(inputs.mechanism.main), LONGER_M, np.array(columns), std=std, expected=expected)
+        place = inputs.mechanism.main or inputs.mechanism.moving[0]
+        yield Effect("linkage", place, LONGER_M, np.array(columns), std=std, expected=expected)
 
 
 def link_steps(fit: Fit) -> dict[str, float]:
