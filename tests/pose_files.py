@@ -1,14 +1,13 @@
-"""Objects that somebody else simulated, seen by a robot or a tracker: SciPy's rotations, files by the csv module."""
+"""Objects that somebody else simulated, seen by a robot or a tracker: SciPy's rotations, files by Polars."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.interpolate import make_interp_spline
@@ -79,7 +78,7 @@ def write_door(folder: Path, seed: int = 0, **options: Any) -> Path:
     wrench = np.hstack([force @ grasp.as_matrix(), moment @ grasp.as_matrix()])
     segments = "{static: [0.2, 1.8], quasi_static: [2.2, 13.5], train: [14.5, 30], test: [30.5, 39]}"
     (folder / "free-door.yaml").write_text(FREE_DOOR_FILE)
-    return _write(folder, rng, t, position, turn * grasp, wrench, FREE_DOOR, segments, **options)
+    return write(folder, rng, t, position, turn * grasp, wrench, FREE_DOOR, segments, **options)
 
 
 def write_drawer(folder: Path, seed: int = 0, aside: float = 1.0, **options: Any) -> Path:
@@ -95,10 +94,10 @@ def write_drawer(folder: Path, seed: int = 0, aside: float = 1.0, **options: Any
     position = np.outer(x, runner) + np.array([0.4, -0.3, 0.7])
     turns = Rotation.from_matrix(np.broadcast_to(turn.as_matrix(), (len(t), 3, 3)))
     segments = "{static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46.5, 57]}"
-    return _write(folder, rng, t, position, turns, wrench, "object: drawer\n", segments, **options)
+    return write(folder, rng, t, position, turns, wrench, "object: drawer\n", segments, **options)
 
 
-def _write(
+def write(
     folder: Path,
     rng: np.random.Generator,
     t: Array,
@@ -140,13 +139,13 @@ def _write(
     names = [f"o{i}" for i in range(numbers.shape[1])]
     scale = {"m": 1.0, "mm": 1e3}[unit]
     rows = np.hstack([at[:, None], scale * where, numbers])
-    _table(folder / "robot.csv", ["t", "x", "y", "z", *names], rows)
+    table(folder / "robot.csv", ["t", "x", "y", "z", *names], rows)
     for i, (mounted, w) in enumerate(zip(SENSORS, shared(wrench, t, cells), strict=False)):
         if world_axes:
             w = np.hstack([(turn * mounted[0]).apply(part) for part in np.hsplit(w, 2)])
         zero = np.array([1.2, -0.7, 0.4, 0.02, -0.03, 0.01]) * (1 + i)
         w = w + zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, w.shape)
-        _table(folder / f"wrist{i}.csv", ["t", *"abcdef"], np.hstack([t[:, None] + LATE_S, w]))
+        table(folder / f"wrist{i}.csv", ["t", *"abcdef"], np.hstack([t[:, None] + LATE_S, w]))
     places = [f"{n}: {{column: {n}, unit: {unit_said or unit}}}" for n in "xyz"]
     angles = ", unit: rad" if stored in ("rotation-vector", "euler-zyx") else ""
     places += [f"{n}: {{column: {n}{angles}}}" for n in names]
@@ -189,8 +188,6 @@ def shared(wrench: Array, t: Array, cells: int) -> list[Array]:
     return shown
 
 
-def _table(path: Path, header: list[str], rows: Iterable[Iterable[float]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows([f"{v:.9g}" for v in row] for row in rows)
+def table(path: Path, header: list[str], rows: Array) -> None:
+    """A CSV file as Polars writes it."""
+    pl.DataFrame(rows, schema=header, orient="row").write_csv(path, float_precision=9)

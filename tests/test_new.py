@@ -152,8 +152,8 @@ def test_an_object_of_ones_own_gets_its_elements_listed(tmp_path: Path) -> None:
     assert model.shapes == pytest.approx(load_object(tmp_path / "gate.yaml").shapes)
 
 
-def test_an_object_that_hangs_free_gets_the_handles_file(tmp_path: Path) -> None:
-    (tmp_path / "tool.yaml").write_text(
-        "name: tool\nmechanism: {type: free}\nelements: [{type: rigid-body, name: tool}]\n"
-    )
-    assert YAML(typ="safe").load(starting_experiment(str(tmp_path / "tool.yaml")))["stage"] == "handle"
+@pytest.mark.parametrize(("more", "stage"), [(", {type: sensor-bias, name: bias}", "handle"), ("", "body")])
+def test_what_hangs_on_its_sensor_gets_the_handles_file(more: str, stage: str, tmp_path: Path) -> None:
+    elements = "elements: [{type: rigid-body, name: tool}"
+    (tmp_path / "tool.yaml").write_text(f"name: tool\nmechanism: {{type: free}}\n{elements}{more}]\n")
+    assert YAML(typ="safe").load(starting_experiment(str(tmp_path / "tool.yaml")))["stage"] == stage

@@ -84,11 +84,11 @@ class Free(Mechanism):
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """Velocity, and omega = 2 q* q'."""
-        return np.hstack([q_dot[:, :3], 2 * rigid.quaternion_product(conjugate(q[:, 3:]), q_dot[:, 3:])[:, 1:]])
+        return _world_and_body(q, q_dot)
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """Acceleration, and omega_dot = 2 q* q'', whose other part q'* q' turns nothing."""
-        return np.hstack([q_ddot[:, :3], 2 * rigid.quaternion_product(conjugate(q[:, 3:]), q_ddot[:, 3:])[:, 1:]])
+        return _world_and_body(q, q_ddot)
 
     def states(self, motion: rigid.Motion) -> FloatArray:
         """Poses, the velocity in the world, and omega."""
@@ -118,3 +118,9 @@ def turning(quaternion: Sequence[Scalar], omega: Sequence[Scalar]) -> tuple[Scal
 def conjugate(q: FloatArray) -> FloatArray:
     """w -x -y -z: the inverse of a unit quaternion."""
     return q * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def _world_and_body(q: FloatArray, slope: FloatArray) -> FloatArray:
+    """Derivatives of place and quaternion (..., 7) -> of the place, and twice the vector of q* q' (..., 6)."""
+    turn = 2 * rigid.quaternion_product(conjugate(q[..., 3:]), slope[..., 3:])[..., 1:]
+    return np.concatenate([np.broadcast_to(slope[..., :3], turn.shape), turn], axis=-1)

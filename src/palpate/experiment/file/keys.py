@@ -17,7 +17,7 @@ Flag = Annotated[bool, Field(strict=True)]
 
 
 def key(description: str, *examples: str, default: Any = ..., only: str | tuple[str, ...] = (), **limits: Any) -> Any:
-    """A key of the file; `only`: names of `reading.CONDITIONS` that must all hold for it to act."""
+    """A key of the file; `only`: names of `conditions.CONDITIONS` that must all hold for it to act."""
     return Field(
         default=default,
         description=description,

@@ -7,14 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+from palpate.experiment.file.keys import Part
+from palpate.experiment.file.markers import SensorMarkersPart
 from palpate.experiment.file.poses import SensorPosePart
-from palpate.experiment.file.schema import (
-    ExperimentPart,
-    HandleWeightPart,
-    Part,
-    SensorMarkersPart,
-    WrenchPart,
-)
+from palpate.experiment.file.schema import ExperimentPart, HandleWeightPart, WrenchPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from palpate.errors import PalpateError, unknown_name
+from palpate.experiment.file.keys import Options
+from palpate.experiment.file.markers import AxleMarkersPart
 from palpate.experiment.file.reading import of_parts, option_units, same_part
-from palpate.experiment.file.schema import AxleMarkersPart, Options
 from palpate.model import Model, load_object, shipped_objects
 from palpate.parts import SHIPPED
 
@@ -100,7 +101,8 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
         return _filled("floor", {**words, **FLOOR[model.mechanism.floor], "pair": pair})
     if model.mechanism.pivot:
         return _filled("pivot", words | {"pivot": PIVOTS[model.mechanism.pivot], "last": parameters[-1]})
-    return _filled("body" if main is not None else "handle", words)
+    hangs = any(element.instrument for element in model.elements)
+    return _filled("body" if main is not None else "handle" if hangs else "free", words)
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import MotionPart
-from palpate.experiment.file.sensors import listed, numbered
+from palpate.experiment.file.sensors import SensorKeys, listed, numbered
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.posed import read_posed
@@ -26,7 +26,7 @@ from palpate.motion import cloud as clouds
 from palpate.motion import derivatives as slopes
 from palpate.motion import frames, wheels
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
-from palpate.motion.cloud import Cloud, Markers, fill_gaps, mean_cloud
+from palpate.motion.cloud import Cloud, Markers, fill_gaps, marker_index, mean_cloud
 from palpate.motion.extrinsics import (
     Placement,
     check_placement,
@@ -43,7 +43,7 @@ from palpate.motion.plausibility import check_imu
 from palpate.motion.smoothing import fuse
 from palpate.physics.arrays import BoolArray, FloatArray, runs, segment_mask
 from palpate.physics.inertia import body_features
-from palpate.physics.motion import Kinematics, Motion, Poses
+from palpate.physics.motion import Kinematics, Motion, Poses, log_rotation
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.progress import Tell, portion, silent
 from palpate.recording import Recording
@@ -84,7 +84,7 @@ def read_marked(experiment: Experiment[MotionPart]) -> MarkedBody:
     up = body.poses.rotation[body.poses.seen].mean(axis=0).T @ UP
     up, placed_frames = up / max(float(np.linalg.norm(up)), 1e-300), dict[str, FloatArray]()
     for name, role in roles_of(experiment).items():
-        with experiment.at(f"markers.{name}"):
+        with experiment.at(f"markers.{'frame' if name == 'body' else name}"):
             placed_frames |= frames.frames_of({name: role}, placed, up=up)
     for i, name in enumerate(part.feet):
         with experiment.at(f"markers.feet.{i}"):
@@ -193,6 +193,10 @@ def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
         a, b, c = sensor.markers
         offset = recordings.pose_of(experiment, f"{key}.offset", sensor.offset, "the markers' frame")
         roles[numbered("sensor", i + 1)] = frames.SensorRoles((a, b, c), offset)
+    if part.frame is not None:
+        a, b, c = part.frame.markers
+        offset = recordings.pose_of(experiment, "markers.frame.offset", part.frame.offset, "the markers' frame")
+        roles["body"] = frames.SensorRoles((a, b, c), offset)
     hinge = part.hinge
     if hinge is not None and hinge.axis and hinge.towards is not None and hinge.points is not None:
         roles["hinge"] = frames.HingeRoles(tuple(hinge.axis), hinge.towards, hinge.points)
@@ -521,3 +525,34 @@ def axis_std(hinge: frames.HingeAxis, body: Body) -> float:
         return 0.0
     apart = float(np.linalg.norm(np.cross(hinge.T_body_hinge[:3, 2], moved.T_body_hinge[:3, 2])))
     return float(np.hypot(apart, np.nan_to_num(moved.direction_std_rad)))
+
+
+def sensor_turns(experiment: Experiment[Any], body: Body, key: SensorKeys) -> FloatArray:
+    """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
+    if not isinstance(body, MarkedBody):  # it is mounted on what the poses show, and known as well as that is stated
+        return np.zeros((3, 0))
+    part: Any = key.mount
+    # noise alone; what does not average out is declared as sensor_rotation
+    std = body.checked.scale.noise_m / np.sqrt(body.averaged)
+    corners = body.placed.points[[marker_index(body.placed.names, marker) for marker in part.markers]]
+    offset = recordings.pose_of(experiment, f"{key.mount_key}.offset", part.offset, "the markers' frame")
+
+    def rotation(points: FloatArray) -> FloatArray:
+        return frames.sensor_frame(points[0], points[1], points[2], offset)[:3, :3]
+
+    moved = [rotation(corners + std * e.reshape(3, 3)) for e in np.eye(9)]
+    turns = log_rotation(rotation(corners).T @ np.array(moved))
+    values, vectors = np.linalg.eigh(turns.T @ turns)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
+
+
+def check_towards(experiment: Experiment[Any]) -> None:
+    """The place of a marker that stays behind is known in a static recording only."""
+    config, markers = experiment.config, experiment.config.markers
+    towards = None if markers.hinge is None else markers.hinge.towards
+    if config.recordings.static is not None or towards is None or not markers.body:
+        return
+    if towards.rpartition(":")[2] not in [name.rpartition(":")[2] for name in markers.body]:
+        wrong = f"{towards} is not under markers.body: only recordings.static shows where it is beside the object"
+        remedy = "give recordings.static, or a marker that moves with the object"
+        raise experiment.problem("markers.hinge.towards", wrong, remedy)

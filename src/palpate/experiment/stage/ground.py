@@ -33,6 +33,8 @@ FLOOR_RAD = np.radians(0.1)
 """How far off level a laboratory's floor may be: two millimetres a metre."""
 CAPTURE_RAD = np.radians(1.0)
 """How far off z of a capture frame that was set up on the floor may be: all that is known across a straight path."""
+TO_UP = np.array([[0.0, 1.0], [-1.0, 0.0]])
+"""Of rotations about x and y -> of up's components: up = (y, -x, 1)."""
 BOARD_M = 5e-4
 """Unevenness of a floor, beside the markers' noise."""
 SIGNIFICANT, SHRUNK = 4.0, 3.0
@@ -103,11 +105,7 @@ def ground_of(
     tilt = None if captured.placement is None else captured.placement.tilt
     known = _directions(poses, tilt)
     normal, findings = known.normal, list(known.findings)
-    level = np.eye(3)
-    sine = float(np.hypot(normal[0], normal[1]))
-    if sine >= 1e-12:
-        axis = np.array([normal[1], -normal[0], 0.0])
-        level = exp_rotation(axis / sine * float(np.arctan2(sine, normal[2])))
+    level = _levelling(normal)
     if mechanism.wheel is None:
         poses = Poses(poses.times_s, level @ poses.rotation, poses.position @ level.T)
         base = base_of(poses, captured.body, mechanism, segments, marked=marked)
@@ -144,6 +142,31 @@ def ground_of(
     return Ground(poses, up, root, known.vertical, grounded, blocked, points, tuple(findings), T_cloud_body)
 
 
+def _levelling(normal: FloatArray) -> FloatArray:
+    """(3, 3): the shortest rotation that turns a direction (3,) to z."""
+    sine = float(np.hypot(normal[0], normal[1]))
+    if sine < 1e-12:
+        return np.eye(3)
+    axis = np.array([normal[1], -normal[0], 0.0])
+    return exp_rotation(axis / sine * float(np.arctan2(sine, normal[2])))
+
+
+def levelled(poses: Poses, tilt: Tilt | None) -> tuple[Poses, FloatArray]:
+    """Poses in a world whose z points up, and (4, 2) as `Ground.root`: by an IMU's tilt of the capture frame, and by
+    that frame itself, which is known to `CAPTURE_RAD`; nothing rolls on a floor.
+    """
+    of_up, pull = np.eye(2) / CAPTURE_RAD**2, np.zeros(2)
+    if tilt is not None:
+        by_imu = symmetric_inverse(TO_UP @ tilt.covariance @ TO_UP.T)
+        of_up, pull = of_up + by_imu, by_imu @ np.array(tilt.up[:2])
+    covariance = symmetric_inverse(of_up)
+    x, y = covariance @ pull
+    level = _levelling(np.array([x, y, np.sqrt(1 - x * x - y * y)]))
+    root = np.zeros((4, 2))
+    root[:2] = TO_UP.T @ np.linalg.cholesky(covariance)
+    return Poses(poses.times_s, level @ poses.rotation, poses.position @ level.T), root
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Directions:
     """Up and the floor's normal in the capture frame, estimated together."""
@@ -168,8 +191,7 @@ def _directions(axle: Poses, tilt: Tilt | None) -> _Directions:
     words = f"floor under the wheel {np.degrees(np.hypot(*slope)):.2f} deg off the capture frame's z"
     findings: list[Finding] = []
     if tilt is not None:
-        turn = np.array([[0.0, 1.0], [-1.0, 0.0]])  # of rotations about x and y -> of up's components: up = (y, -x, 1)
-        other, by_imu = np.array(tilt.up[:2]), turn @ tilt.covariance @ turn.T
+        other, by_imu = np.array(tilt.up[:2]), TO_UP @ tilt.covariance @ TO_UP.T
         apart = other - slope
         if float(apart @ symmetric_inverse(by_imu + of_slope + FLOOR_RAD**2 * np.eye(2)) @ apart) > SIGNIFICANT**2:
             evidence = (
@@ -192,7 +214,7 @@ def _root(covariance: FloatArray) -> FloatArray:
 
     covariance: of their level components, which are (y, -x) of the rotations.
     """
-    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    turn = TO_UP.T
     vertical, both, floor = covariance[:2, :2], covariance[:2, 2:], covariance[2:, 2:]
     of_floor = np.linalg.cholesky(floor)
     follows = both @ symmetric_inverse(floor) @ of_floor

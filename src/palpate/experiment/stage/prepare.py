@@ -15,22 +15,23 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
-from palpate.experiment.file.sensors import SensorKeys, sensors_of
+from palpate.experiment.file.sensors import sensors_of
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.belief import belief_of
-from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.capture import (
     CapturedMotion,
     axis_std,
     capture,
+    check_towards,
     joint_of,
     outages,
+    sensor_turns,
     stated_clock,
     wrench_features,
 )
 from palpate.experiment.stage.clock import clock_by_balance
-from palpate.experiment.stage.ground import Ground, ground_of
+from palpate.experiment.stage.ground import Ground, ground_of, levelled
 from palpate.experiment.stage.imu_noise import noise_of_motion
 from palpate.experiment.stage.inputs import (
     STEP,
@@ -52,9 +53,8 @@ from palpate.identify import Balance, MotionNoise
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even
-from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
-from palpate.motion.frames import JointFrame, check_joint, sensor_frame
+from palpate.motion.frames import JointFrame, check_joint
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion
 from palpate.motion.integration import Gyroscope
 from palpate.motion.joints import screw_of_hinge
@@ -62,7 +62,7 @@ from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, of
 from palpate.motion.plausibility import judge_imu
 from palpate.motion.smoothing import Smoothed
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask, spread
-from palpate.physics.motion import Poses, log_rotation
+from palpate.physics.motion import Poses
 from palpate.progress import Tell, portion, silent
 
 TRAIN_SHARE = 0.6
@@ -182,7 +182,7 @@ def _links_std(experiment: Experiment[Any], model: Model) -> float:
 
 def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: Handles) -> Prepared:
     config = experiment.config
-    _check_towards(experiment)
+    check_towards(experiment)
     model = model if model.mechanism.wheel is None else _with_wheel(experiment, model)
     tell("reading the load cells", 0.0)
     cells = recordings.read_wrenches(experiment)
@@ -192,11 +192,11 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     findings += handles.findings
     segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
-    closed_std = hinge_std_m = axis_std_rad = 0.0
+    closed_std, hinge_std_m, axis_std_rad, ground_root = 0.0, 0.0, 0.0, np.zeros((4, 0))
     if model.mechanism.floor:
         marked = config.markers.base is None or config.markers.base.axle is not None
         ground = ground_of(captured, model.mechanism, segments, static, marked=marked)
-        poses, T_cloud_body = ground.poses, ground.T_cloud_body
+        poses, T_cloud_body, ground_root = ground.poses, ground.T_cloud_body, ground.root
         q = model.mechanism.coordinates_of(poses)
         findings += ground.findings
     elif model.mechanism.pivot:
@@ -205,6 +205,11 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         q = model.mechanism.coordinates_of(poses)
         findings += pivot.findings()
         hinge_std_m, axis_std_rad = pivot.std_m, pivot.axes_std_rad
+    elif [joint.kind for joint in model.mechanism.joints] == ["free"]:
+        tilt = None if captured.placement is None else captured.placement.tilt
+        T_cloud_body = body.frames.get("body", body.frames["sensor"] if body.key == "mocap" else np.eye(4))
+        poses, ground_root = levelled(body.poses.attached(T_cloud_body), tilt)
+        q = model.mechanism.coordinates_of(poses)
     else:
         model, joint = _on_joint(experiment, model, captured, segments["static"][:1])
         poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
@@ -227,7 +232,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     zero, at_contact = _zero(experiment, model, handles)
     keys, T_body_cloud = sensors_of(config), np.linalg.inv(T_cloud_body)
     sensors = tuple(
-        Sensor(cell.even, T_body_cloud @ body.frames[key.role], phi, _turn_root(experiment, body, key))
+        Sensor(cell.even, T_body_cloud @ body.frames[key.role], phi, sensor_turns(experiment, body, key))
         for key, cell, phi in zip(keys, cells, handles.each(len(cells)), strict=True)
     )
     tell("smoothing the motion", 0.4)
@@ -259,7 +264,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
         travel_std=travel_std,
         up=up,
-        ground_root=np.zeros((4, 0)) if ground is None else ground.root,
+        ground_root=ground_root,
         frame_root=np.zeros((6, 0)) if ground is None else ground.frame_root,
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,
@@ -435,18 +440,6 @@ def _check_reach(experiment: Experiment[Any], model: Model, position: FloatArray
         raise experiment.problem("mechanism", f"{error}; {known}" if known else str(error)) from error
 
 
-def _check_towards(experiment: Experiment[Any]) -> None:
-    """The place of a marker that stays behind is known in a static recording only."""
-    config, markers = experiment.config, experiment.config.markers
-    towards = None if markers.hinge is None else markers.hinge.towards
-    if config.recordings.static is not None or towards is None or not markers.body:
-        return
-    if towards.rpartition(":")[2] not in [name.rpartition(":")[2] for name in markers.body]:
-        wrong = f"{towards} is not under markers.body: only recordings.static shows where it is beside the object"
-        remedy = "give recordings.static, or a marker that moves with the object"
-        raise experiment.problem("markers.hinge.towards", wrong, remedy)
-
-
 def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
     """The object on the wheel that markers.axle or the mechanism's options state, and nowhere else otherwise."""
     axle = experiment.config.markers.axle
@@ -546,25 +539,6 @@ PARTS_AT_REST = 20
 EXPLAINED = 0.9
 """Share of the wrench that a balance explains where a mistake in the file is the reason."""
 OTHER_SIDE = {"on-handle": "on-other-side", "on-other-side": "on-handle"}
-
-
-def _turn_root(experiment: Experiment[Any], body: Body, key: SensorKeys) -> FloatArray:
-    """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
-    if not isinstance(body, MarkedBody):  # it is mounted on what the poses show, and known as well as that is stated
-        return np.zeros((3, 0))
-    part: Any = key.mount
-    # noise alone; what does not average out is declared as sensor_rotation
-    std = body.checked.scale.noise_m / np.sqrt(body.averaged)
-    corners = body.placed.points[[marker_index(body.placed.names, marker) for marker in part.markers]]
-    offset = recordings.pose_of(experiment, f"{key.mount_key}.offset", part.offset, "the markers' frame")
-
-    def rotation(points: FloatArray) -> FloatArray:
-        return sensor_frame(points[0], points[1], points[2], offset)[:3, :3]
-
-    moved = [rotation(corners + std * e.reshape(3, 3)) for e in np.eye(9)]
-    turns = log_rotation(rotation(corners).T @ np.array(moved))
-    values, vectors = np.linalg.eigh(turns.T @ turns)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
 
 
 # --- what every way shares ------------------------------------------------------------------------------------------

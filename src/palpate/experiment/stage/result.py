@@ -192,7 +192,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "replay": replay_entry(case.replay),
         "clocks": _clocks(prepared.instruments),
         "motion": _motion(inputs, config.motion_from),
-        "mechanism": _mechanism(prepared, fit, assumed, refused),
+        "mechanism": _mechanism(prepared, fit, assumed, refused, _frame(config, inputs)),
         "compensation": None if case.compensation is None else asdict(case.compensation),
         "lack_of_fit": None if case.lack is None else case.lack.as_json(inputs.mechanism.rows),
         "findings": [finding.as_json() for finding in findings],
@@ -480,14 +480,14 @@ def _motion(inputs: Inputs, source: str) -> dict[str, Any]:
 
 
 def _mechanism(
-    prepared: Prepared, fit: Fit, assumed: Mapping[str, float], refused: Mapping[str, Finding]
+    prepared: Prepared, fit: Fit, assumed: Mapping[str, float], refused: Mapping[str, Finding], frame: str
 ) -> dict[str, Any]:
     """What was seen of the mechanism: range and noise of its positions, samples left out, ground and wheel."""
     inputs, mechanism = fit.inputs, fit.inputs.mechanism
     inside = inputs.inside(fit.plan.segments)
     entry: dict[str, Any] = {
         "type": mechanism.type,
-        "origin": mechanism.origin,
+        "origin": frame or mechanism.origin,
         "sensors_m": [s.T_body_sensor[:3, 3].tolist() for s in inputs.sensors],
     }
     if inputs.imu is None:
@@ -519,6 +519,15 @@ def _mechanism(
     return entry
 
 
+def _frame(config: Any, inputs: Inputs) -> str:
+    """In words, the frame that the file declares for a free body; empty where the mechanism has one of its own."""
+    if inputs.poses is None or inputs.mechanism.coordinates:
+        return ""
+    if config.motion_from == "poses":
+        return "the frame of the poses"
+    return "the sensor frame of the first load cell" if config.markers.frame is None else "the frame of markers.frame"
+
+
 def replay_entry(replay: Replay | None) -> dict[str, Any] | None:
     """A replay as result.json has it: errors of each position, all angles (or lengths) together, and each window."""
     if replay is None:
@@ -540,10 +549,10 @@ def _about(
     experiment: Experiment[Any], fit: Fit, reasons: Sequence[str], assumed: Mapping[str, float]
 ) -> dict[str, str]:
     """What people must know of a model."""
-    config, of = experiment.config, _model_of(experiment.config)
+    config, of, frame = experiment.config, _model_of(experiment.config), _frame(experiment.config, fit.inputs)
     about = {
         "model_of": "handle (post-sensor part)" if of == "handle" else DRIVEN_BY[of],
-        "frame": fit.inputs.mechanism.frame,
+        "frame": f"{frame}; inertias are matrix entries about its origin" if frame else fit.inputs.mechanism.frame,
         "zeroing": ZEROING["handle" if of == "handle" else fit.inputs.zero],
         "verdict": "passed" if not reasons else f"failed: {'; '.join(reasons)}",
         "identified_from": experiment.source.name,

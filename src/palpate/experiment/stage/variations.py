@@ -200,7 +200,7 @@ def _on_clocks(inputs: Inputs, clocks: Sequence[ClockMap]) -> Iterator[Inputs]:
 def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     """The same with another vertical: turned by a rotation vector (3,), rad."""
     mechanism = inputs.mechanism
-    if mechanism.floor and inputs.poses is not None:
+    if mechanism.z_up and inputs.poses is not None:
         up = inputs.up + np.array([turn[1], -turn[0]])  # turn x z
         return _turned_poses(inputs, turn) if inputs.filtering.published else replace(inputs, up=up)
     up = still_motion(inputs, np.zeros((1, inputs.q.shape[1]))).specific_acceleration[0]

@@ -150,7 +150,7 @@ def picture(prepared: Prepared, fit: Fit, replay: Replay | None) -> View:
 def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
     """Of the mechanism's state; a wheel's place on the floor counts from its mean, its way ahead has no position."""
     inputs, mechanism = fit.inputs, fit.inputs.mechanism
-    if inputs.imu is not None:
+    if inputs.imu is not None or not mechanism.coordinates:
         return ()
     c, at = coordinates_of(inputs), fit.prediction.at
     unknown, series = np.full(len(at), np.nan), list[CoordinateSeries]()
@@ -170,7 +170,7 @@ def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
 
 def _series(fit: Fit) -> tuple[Series, ...]:
     """A free body's acceleration and angular rate."""
-    if fit.inputs.imu is None:
+    if fit.inputs.mechanism.coordinates:
         return ()
     k, at = fit.balance.kinematics, fit.prediction.at
     groups = (("a", "m/s2", k.specific_acceleration), ("ω", "rad/s", k.omega))
