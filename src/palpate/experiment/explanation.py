@@ -55,7 +55,7 @@ def explain_model(model: Model, fixed: Mapping[str, float] = MappingProxyType({}
                 "may_be": POSSIBLE[model.parameters[name].map],
                 "where": e.scopes[i].where if e.scopes else "",
                 "fixed": fixed.get(name),
-                "needs": model.advice(name.replace("mc_", "c_")) or _needs(model, e),
+                "needs": _told(model, name.replace("mc_", "c_")) or _needs(model, e),
             }
             for e, names in model.parts
             for i, name in enumerate(names)
@@ -90,6 +90,11 @@ def _sentence(part: object) -> str:
     text = " ".join((type(part).__doc__ or "").split("\n\n")[0].split())
     cited = re.sub(r" \((?:paper,|[A-Z][^()]*\d{4})[^()]*\)", "", text)
     return re.split(r"\.(?= [A-Z`]|$)|; at rest", cited)[0].strip()
+
+
+def _told(model: Model, name: str) -> str:
+    """Which motion tells a number as on a drawing."""
+    return "no motion of it shows or needs it" if name in model.mechanism.hidden else model.advice(name)
 
 
 def _needs(model: Model, e: Element) -> str:
