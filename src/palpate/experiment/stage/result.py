@@ -439,9 +439,9 @@ def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
 
 def _handles(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> dict[str, Any]:
     """The handle behind each sensor: its source, its numbers in the sensor's frame, what its identification said."""
-    entries, given = dict[str, Any](), [(key, part) for key, part in listed(experiment.config, "handle")]
-    read = [key for key, part in given if isinstance(part, str) and not part.endswith(".json")]
-    results = dict(zip(read, prepared.handles, strict=False))
+    entries, given = dict[str, Any](), dict(listed(experiment.config, "handle"))
+    run = [key for key, part in given.items() if isinstance(part, str) and not part.endswith(".json")]
+    results = dict(zip(run if len(run) == len(prepared.handles) else given, prepared.handles, strict=False))
     for key, sensor in zip(sensors_of(experiment.config), fit.inputs.sensors, strict=False):
         name, part, result = key.label, key.handle, results.get(key.handle_key)
         if part is None or sensor.handle is None:
