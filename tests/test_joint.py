@@ -172,6 +172,11 @@ def test_links_are_found_along(tmp_path: Path) -> None:
     assert linkage is not None
     found, right = (np.array(x) / x[0] for x in (linkage.lengths, doors.LENGTHS))  # the scale of all is nothing
     assert np.abs(found - right).max() < 0.004
+    for i, length in enumerate(linkage.lengths):
+        shown = result.data["shapes"][f"closer.L{i + 1}"]
+        assert shown["value"] == length
+        assert shown["ci95"][0] < doors.LENGTHS[i] < shown["ci95"][1]
+        assert shown["status"] == "prior-dominated"  # no scale is seen
     assert np.abs(np.array(doors.LENGTHS) - off - np.array(doors.LENGTHS)).max() / doors.LENGTHS[0] > 0.01
 
 

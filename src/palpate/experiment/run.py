@@ -24,7 +24,7 @@ from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
 from palpate.experiment.stage.inputs import Handles
 from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
-from palpate.experiment.stage.links import with_links
+from palpate.experiment.stage.links import found_along, with_links
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
 from palpate.experiment.stage.slope import with_slope
@@ -96,6 +96,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     tell("looking for what the model lacks", 0.75)
     lack = None if fit.inputs.filtering.published else lack_of_fit(fit)
     fit = fit if lack is None else with_model_part(fit, lack)
+    fit = found_along(fit, prepared.inputs.mechanism, lack)
     tell("replaying", 0.85)
     played = None if refused else replay_fit(fit, prepared.segments["test"])
     tell("judging", 0.9)

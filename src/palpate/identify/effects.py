@@ -82,7 +82,7 @@ class Lack:
     """Estimate -> by how much it may be off, where the effect is known to be small (`Effect.std`) and the data may tell
     more: the root of the mean square of its change."""
     information: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    """(columns, columns): H, of what the data tell of the coefficients c, H c = `told`; empty where nobody asked."""
+    """(columns, columns): H, of what the data tell of the coefficients c, H c = `told`; empty where that is nothing."""
     told: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
@@ -196,13 +196,13 @@ def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[L
         scaled = turn / size[:, None]
         shift = dict(zip(names, (slopes @ (turn @ u)).tolist(), strict=True))
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
-        lack = Lack(effect, share, strength, scaled @ u, stds, shift)
+        inward = V[:, known] * np.sqrt(values[known])
+        H, told = inward @ sure @ inward.T, inward @ (sure @ u)
+        doubt = dict[str, float]()
         if np.any(effect.std):
-            inward = V[:, known] * np.sqrt(values[known])
-            H, told = inward @ sure @ inward.T, inward @ (sure @ u)
             doubt = dict(zip(names, _doubt(slopes, effect, size, H, told).tolist(), strict=True))
-            lack = replace(lack, doubt=doubt, information=size[:, None] * H * size, told=size * told)
-        tested.append(lack)
+        of_data = size[:, None] * H * size, size * told
+        tested.append(Lack(effect, share, strength, scaled @ u, stds, shift, doubt, *of_data))
     return sorted(tested, key=lambda lack: -lack.share)
 
 

@@ -259,7 +259,7 @@ class Rolled:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A length (m) or an angle (rad) of a linkage that was to be estimated."""
+    """A length (m) or an angle (rad) of a linkage that was estimated."""
 
     unit: str
     stated: float
@@ -271,10 +271,13 @@ class Size:
     told: bool
     """Whether the data tell it by itself, not only together with others."""
 
+    held: bool = False
+    """Whether it was only found along, held by the tape measure: its interval is that of both."""
+
     @property
     def interval(self) -> tuple[float, float] | None:
         """Of 95 %; None where the data do not tell it."""
-        return (self.value - 1.96 * self.std, self.value + 1.96 * self.std) if self.told else None
+        return (self.value - 1.96 * self.std, self.value + 1.96 * self.std) if self.told or self.held else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

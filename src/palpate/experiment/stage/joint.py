@@ -61,7 +61,7 @@ TOLD_BEFORE = ("clock", "drift", "compensation")
 HELD: Mapping[str, float] = {"shape": 1e-6}
 """Variations that stay where they are: the model has them so. Standard deviations they are held to."""
 DOUBTED: Mapping[str, float] = {"ground": slope.DOUBTED, "zero": 0.1, "shape": 1.0}
-LIKELY = 2.0
+BELIEVED, LIKELY = 0.3, 2.0
 """Geometry that data tell better than to this share of how well it was known, they tell by details of the model that no
 real object keeps to: 0.3, less where weight tells it. Farther than so many standard deviations it is not off: something
 else takes its place."""
@@ -406,7 +406,7 @@ def _squares(fit: Fit, beside: _Beside) -> dict[str, float]:
     P, T = map_.jacobian(theta), solution.uncertainty.whiten
     known = np.array([name not in TOLD_BEFORE for name, _ in off], dtype=bool)
     believed = P @ T @ (T.T @ (P.T @ beside.believed[:, :-1].T))
-    least = [DOUBTED.get(name, 0.3) for name, _ in off]
+    least = [DOUBTED.get(name, BELIEVED) for name, _ in off]
     doubts = np.maximum(least, np.abs([by for _, by in off]) - LIKELY)[known] * beside.slopes[:, known]
     moves, here = np.hstack([believed, doubts, P @ T]), drawn_values(map_, solution.p)
     squares = np.array([(drawn_values(map_, solution.p + m) - here) ** 2 for m in moves.T])

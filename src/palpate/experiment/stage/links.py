@@ -15,8 +15,10 @@ import numpy as np
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, Size
 from palpate.experiment.stage.inputs import Inputs
-from palpate.experiment.stage.lack import bench, link_effect, link_steps
+from palpate.experiment.stage.joint import BELIEVED, LIKELY
+from palpate.experiment.stage.lack import LackOfFit, bench, link_effect, link_steps
 from palpate.findings import Finding
+from palpate.mechanisms import Mechanism
 from palpate.physics.arrays import symmetric_inverse
 from palpate.physics.units import shown
 
@@ -27,6 +29,8 @@ BESIDE_M = 0.002
 """The same of lengths that are not, where it does not say it."""
 TOLD = 0.7
 """Of a size's standard deviation before, what is left where the data tell it: half of the variance."""
+ALONE = 0.4
+"""The same where all are found at once: their common scale, which nothing shows, leaves each about half."""
 ROUNDS, NEAR = 8, 0.05
 """Steps at most, and the last: in standard deviations."""
 HALVED = 4
@@ -99,9 +103,31 @@ def _moved(fit: Fit, found: Mapping[str, Size], refit: Callable[[Fit, Inputs], F
     return None
 
 
+def found_along(fit: Fit, stated: Mechanism, lack: LackOfFit | None) -> Fit:
+    """A joint estimate with the lengths that it has found along; stated: as the file has them.
+
+    How well they are known the balance says, which tells less; no better than a joint estimate believes geometry.
+    """
+    steps = link_steps(fit)
+    told = next((x for x in lack.lacks if x.effect.cause == "linkage"), None) if lack is not None else None
+    if fit.joint is None or told is None or len(told.told) != len(steps) or not fit.inputs.links_std_m:
+        return fit
+    per, known = np.array(list(steps.values())), stated.off_by(fit.inputs.links_std_m)
+    prior = np.array([known[name] for name in steps])
+    K = symmetric_inverse(told.information / per[:, None] / per + np.diag(prior**-2.0))
+    links = dict[str, Size]()
+    for name, before, after in zip(steps, prior.tolist(), np.sqrt(np.diag(K)).tolist(), strict=True):
+        (value, unit), (given, _) = fit.inputs.mechanism.sizes[name], stated.sizes[name]
+        std = max(after, BELIEVED * before, abs(value - given) - LIKELY * before)
+        links[name] = Size(unit, given, before, value, std, std <= ALONE * before, held=True)
+    return replace(fit, links=links)
+
+
 def found_links(fit: Fit) -> Iterator[Finding]:
     """What is to be said of sizes that were estimated."""
     for name, x in fit.links.items():
+        if name not in fit.inputs.mechanism.estimated:
+            continue
         if not x.told:
             evidence = (
                 f"the data do not tell it by itself, only to {shown(x.std, x.unit)} where it was known to "

@@ -354,7 +354,8 @@ def _shapes(fit: Fit) -> dict[str, Any]:
         status = "fixed" if profile is None else "identified" if ci is not None else "not-identifiable"
         entries[name] = {"value": value, "unit": units[name.rpartition(".")[2]], "ci95": ci, "status": status}
     for name, x in fit.links.items():
-        ci, status = (None, "not-identifiable") if x.interval is None else (list(x.interval), "identified")
+        ci = None if x.interval is None else list(x.interval)
+        status = "identified" if x.told else "prior-dominated" if x.held else "not-identifiable"
         entries[name] = {"value": x.value, "unit": x.unit, "ci95": ci, "status": status, "stated": x.stated}
     return entries
 
