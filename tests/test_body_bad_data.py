@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.run import prepare_experiment
+from palpate.experiment.stage.prepare import Prepared
 from palpate.recording import Channel, Recording, load
 from palpate.recording.mat import write_dspace
 from tests.door_files import own_copy, short_door, write_short_door
@@ -69,6 +72,22 @@ def test_without_static_and_slow_segments_preload_and_spring_are_doubted(door_fo
     data = judged(changed(door_folder, tmp_path, segment("static", ""), segment("quasi_static", "")))
     assert any("preload is taken as zero" in w for w in data["warnings"])
     assert any("no quasi-static segment" in w for w in data["warnings"])
+
+
+def test_the_position_is_measured_from_static_although_the_capture_begins_with_the_door_open(
+    door_folder: Path, door_prepared: Prepared, tmp_path: Path
+) -> None:
+    path = changed(door_folder, tmp_path, segment("static", ""), segment("quasi_static", "[9, 13.3]"))
+    lines = own_copy(tmp_path, "Trajectories.csv").read_text().splitlines()
+    begins = 5 + 800
+    hidden = [f"{k + 1},0" + "," * (lines[5].count(",") - 1) for k in range(800)]
+    (tmp_path / "Trajectories.csv").write_text("\n".join([*lines[:5], *hidden, *lines[begins:]]) + "\n")
+    inputs = prepare_experiment(read_experiment(path)).inputs
+    seen = np.isfinite(inputs.q[:, 0])
+    assert not seen[:700].any()
+    assert inputs.q[seen, 0][0] > np.radians(20)
+    off = inputs.q[seen, 0] - door_prepared.inputs.q[seen, 0]
+    assert np.abs(off).max() < np.radians(0.2)
 
 
 WRONG: dict[str, tuple[list[Change], list[str]]] = {
