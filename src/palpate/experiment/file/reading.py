@@ -347,6 +347,7 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
     if mechanism.main is not None:
         unit = mechanism.coordinates[mechanism.main]
         stated = {"stops": config.stops or [], "uncertain.closed": [config.uncertain and config.uncertain.closed]}
+        stated["recordings.signals.zero"] = [config.recordings.signals and config.recordings.signals.zero]
         for place, values in stated.items():
             if any(isinstance(value, Position) and value.unit != unit for value in values):
                 right, wrong = ("an angle", "a length")[:: 1 if unit == "rad" else -1]

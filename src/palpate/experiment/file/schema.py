@@ -136,9 +136,11 @@ class SignalsPart(FilePart):
         "name of the force along the slide; with point: the names of its three components, along the same fixed axes",
         "[fx, fy, fz]",
     )
-    zero: Literal["static", "recorded"] | None = optional(
-        "where angle or position are counted from: where the object rests in segments.static, or as recorded; if "
-        "absent, as recorded where an axis leans and the model holds the weight, since the vertical is known from there"
+    zero: Literal["static", "recorded"] | q.Travel | None = optional(
+        "where angle or position are counted from: where the object rests in segments.static, or as recorded; or what "
+        "they show where it is shut, with its unit; if absent, as recorded where an axis leans and the model holds the "
+        "weight, since the vertical is known from there",
+        "12 deg",
     )
     sign: Literal["on-object", "on-hand"] = key("on whom the stored force or torque acts", default="on-object")
     free: Flag = key(
@@ -157,6 +159,8 @@ class SignalsPart(FilePart):
             raise ValueError(f"give exactly one of the pairs {pairs}; with free: true the first of a pair but point")
         if self.force is not None and (self.point is not None) != isinstance(self.force, list):
             raise ValueError("force has one name beside position, and three names beside point")
+        if isinstance(self.zero, float) and moves[0] not in ("angle", "position"):
+            raise ValueError("zero is what an angle or a position shows: leave it out")
         return self
 
     @property

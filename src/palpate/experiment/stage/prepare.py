@@ -145,7 +145,7 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         # the vertical is known from where the angle is zero, and friction holds what hangs elsewhere
         hangs = mechanism.leaning > 0 and any(e.weighs for e in model.elements)
         counted = config.recordings.signals.zero or ("recorded" if hangs else "static")
-        position = position if counted == "recorded" else position - shut
+        position = position - shut if counted == "static" else position
     wrench = np.zeros((len(even.times_s), 6))
     wrench[:, mechanism.row_components[0]] = even.x[:, 1]
     q = position[:, None]

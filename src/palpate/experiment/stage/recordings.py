@@ -177,7 +177,7 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, 
         if keys[0][0] == "angle":  # without jumps by whole turns
             seen = np.isfinite(position)
             position[seen] = np.unwrap(position[seen])
-        x = np.column_stack([position, sign * effort])
+        x = np.column_stack([position - (part.zero if isinstance(part.zero, float) else 0.0), sign * effort])
     else:
         names = [*part.path[0], *part.path[1]]
         path, force = (
