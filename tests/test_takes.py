@@ -44,6 +44,6 @@ def test_each_take_has_its_own_zero_and_they_are_compared(tmp_path: Path) -> Non
 
 
 def test_a_zero_of_another_kind_is_refused(tmp_path: Path) -> None:
-    assert "write 12 deg or 12 mm" in palpate("identify", take(tmp_path, "a", 0.0, ", zero: 12")).stderr
+    assert "for example zero: 12 deg" in palpate("identify", take(tmp_path, "a", 0.0, ", zero: 12")).stderr
     length = palpate("identify", take(tmp_path, "a", 0.0, ", zero: 12 mm", static=""))
     assert "is an angle, not a length" in length.stderr

@@ -346,7 +346,10 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         yield "known_mass", wrong, "weigh the object, for example {value: 45 kg, of: whole}"
     if mechanism.main is not None:
         unit = mechanism.coordinates[mechanism.main]
-        stated = {"stops": config.stops or [], "uncertain.closed": [config.uncertain and config.uncertain.closed]}
+        stated: dict[str, list[Any]] = {
+            "stops": config.stops or [],
+            "uncertain.closed": [config.uncertain and config.uncertain.closed],
+        }
         stated["recordings.signals.zero"] = [config.recordings.signals and config.recordings.signals.zero]
         for place, values in stated.items():
             if any(isinstance(value, Position) and value.unit != unit for value in values):
