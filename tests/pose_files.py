@@ -135,6 +135,7 @@ def write(
         "rotation-vector": turned.as_rotvec,
         "euler-zyx": lambda: turned.as_euler("ZYX"),
         "matrix": lambda: turned.as_matrix().reshape(-1, 9),
+        "joints": lambda: joints_of(folder, where, turned),
     }[stored]()
     names = [f"o{i}" for i in range(numbers.shape[1])]
     scale = {"m": 1.0, "mm": 1e3}[unit]
@@ -153,6 +154,12 @@ def write(
     wrenches = [f"{{file: wrist{i}.csv, time: {{column: t, unit: s}}, columns: {{{channels}}}}}" for i in range(cells)]
     places_of = [f"{{rotation: {R.as_matrix().tolist()}, translation: {r.tolist()}}}" for R, r in SENSORS[:cells]]
     listed = [f"[{', '.join(x)}]" if cells > 1 else x[0] for x in (wrenches, places_of)]
+    said_so = f"position: [x, y, z]\n    orientation: [{', '.join(names)}]\n    stored: {said or stored}"
+    if stored == "joints":
+        joints = ", ".join(f"{joint}: {name}" for joint, name in zip(JOINTS, names, strict=True))
+        said_so = f"joints: {{{joints}}}\n    urdf: arm.urdf\n    frame: tool0"
+        units = ["m"] * 3 + ["rad"] * 3
+        places = [f"{n}: {{column: {n}, unit: {u}}}" for n, u in zip(names, units, strict=True)]
     path = folder / "poses.yaml"
     path.write_text(
         f"""{head}stage: body
@@ -161,9 +168,7 @@ recordings:
     file: robot.csv
     time: {{column: t, unit: s}}
     columns: {{{", ".join(places)}}}
-    position: [x, y, z]
-    orientation: [{", ".join(names)}]
-    stored: {said or stored}
+    {said_so}
   wrench: {listed[0]}
 poses:
   sensor: {listed[1]}
@@ -171,6 +176,35 @@ segments: {segments}
 """
     )
     return path
+
+
+JOINTS = {
+    "x": ("prismatic", 0),
+    "y": ("prismatic", 1),
+    "z": ("prismatic", 2),
+    "yaw": ("continuous", 2),
+    "pitch": ("revolute", 1),
+    "roll": ("revolute", 0),
+}
+TOOL = Rotation.from_euler("xyz", [0.1, 0.2, 0.3]), np.array([0.05, 0.0, 0.1])
+"""On the last link; URDF's rpy are turns about fixed axes."""
+
+
+def joints_of(folder: Path, where: Array, turned: Rotation) -> Array:
+    """(samples, 6): positions of the joints of an arm whose tool is there; its URDF goes into the folder."""
+    links = "".join(f'<link name="l{i}"/>' for i in range(len(JOINTS)))
+    joints = "".join(
+        f'<joint name="{name}" type="{kind}"><parent link="{f"l{i - 1}" if i else "base"}"/><child link="l{i}"/>'
+        f'<axis xyz="{" ".join(str(int(k == axis)) for k in range(3))}"/>'
+        '<limit lower="-9" upper="9" effort="1" velocity="1"/></joint>'
+        for i, (name, (kind, axis)) in enumerate(JOINTS.items())
+    )
+    tool = '<joint name="mount" type="fixed"><parent link="l5"/><child link="tool0"/>'
+    tool += '<origin xyz="0.05 0 0.1" rpy="0.1 0.2 0.3"/></joint>'
+    robot = f'<robot name="arm"><link name="base"/>{links}<link name="tool0"/>{joints}{tool}</robot>'
+    (folder / "arm.urdf").write_text(robot)
+    wrist = turned * TOOL[0].inv()
+    return np.hstack([where - wrist.apply(TOOL[1]), wrist.as_euler("ZYX")])
 
 
 def shared(wrench: Array, t: Array, cells: int) -> list[Array]:

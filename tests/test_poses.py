@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,41 @@ def test_two_load_cells_that_were_exchanged_are_named(tmp_path: Path) -> None:
     except PalpateError as error:
         said = [str(error)]
     assert any("exchange recordings.wrench.0 and recordings.wrench.1" in sentence for sentence in said), said
+
+
+def test_joints_of_a_robot_and_its_urdf_tell_the_poses_of_its_tool(tmp_path: Path) -> None:
+    pytest.importorskip("pinocchio")
+    path = pose_files.write_door(tmp_path, 2, stored="joints")
+    result = run_experiment(read_experiment(path))
+    assert result.passed, _fatal(result)
+    for name, value in pose_files.DOOR.items():
+        low, high = result.data["parameters"][name]["ci95"]
+        assert abs((low + high) / 2 - value) < 0.75 * (high - low), name
+    assert [entry["file"] for entry in result.data["provenance"]["recordings"]][-1] == "arm.urdf"
+
+
+ARMS = [
+    ("yaw: o3, ", "", "yaw move the frame 'tool0' too"),
+    ("yaw: o3", "jaw: o3", "recordings.poses.joints.jaw: there is no joint of this chain 'jaw'. Did you mean 'yaw'"),
+    ("frame: tool0", "frame: tool", "recordings.poses.frame: .*'tool'. Did you mean 'tool0'"),
+    ("    frame: tool0\n", "", "joints, urdf and frame go together: joints and urdf alone do not tell a pose"),
+    ("urdf: arm.urdf", "urdf: robot.csv", "this is no URDF"),
+    ("urdf: arm.urdf", "urdf: no.urdf", "recordings.poses.urdf: .*no.urdf"),
+    ("{column: o3, unit: rad}", "{column: o3, unit: m}", "the channel 'o3' has the unit 'm', not rad"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), ARMS)
+def test_joints_that_do_not_fit_the_urdf_are_refused(old: str, new: str, words: str, tmp_path: Path) -> None:
+    pytest.importorskip("pinocchio")
+    path = pose_files.write_door(tmp_path, stored="joints")
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(PalpateError, match=words):
+        run_experiment(read_experiment(path))
+
+
+def test_without_pinocchio_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pinocchio", None)
+    with pytest.raises(PalpateError, match=r"pinocchio"):
+        run_experiment(read_experiment(pose_files.write_door(tmp_path, stored="joints")))

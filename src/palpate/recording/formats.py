@@ -26,7 +26,7 @@ C3D_PROCESSORS = range(83, 87)
 _PREAMBLE_LINES, _IMU_COLUMNS = 10, 7
 # The class of a struct in MATLAB's first element, where its fields' names end, and those of a capture.
 _STRUCT, _STRUCT_BYTES, _FIELDS = 2, 2048, (b"\x00X\x00", b"\x00Y\x00")
-_EXTRAS = {"ezc3d": "c3d", "h5py": "hdf5", "rosbags": "ros"}
+_EXTRAS = {"ezc3d": "c3d", "h5py": "hdf5", "pinocchio": "pinocchio", "rosbags": "ros"}
 _FOREIGN = {
     b"PK\x03\x04": "a ZIP archive or Excel workbook",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",

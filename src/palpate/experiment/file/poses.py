@@ -43,6 +43,13 @@ class PosesPart(FilePart):
         "xyzw",
     )
 
+    joints: dict[str, str] | None = optional(
+        "instead of position and orientation, the positions of a robot's joints: joint of the URDF -> its channel, for "
+        "all that move the frame (needs the extra pinocchio)",
+        "{shoulder: q1, elbow: q2, wrist: q3}",
+    )
+    urdf: str | None = optional("with joints: the robot's URDF, relative to the recordings", "arm.urdf")
+    frame: str | None = optional("with joints: the link of the URDF whose poses they are", "tool0")
     angle: str | None = optional(
         "instead of position and orientation, an encoder's angle about a hinge; the frame of the poses is then the "
         "hinge's: z along its axis, so that the angle is right-handed about it, turning with the object",
@@ -68,6 +75,14 @@ class PosesPart(FilePart):
 
     @pydantic.model_validator(mode="after")
     def _readable(self) -> PosesPart:
+        arm = [name for name in ("joints", "urdf", "frame") if getattr(self, name) is not None]
+        if 0 < len(arm) < 3:
+            raise ValueError(f"joints, urdf and frame go together: {' and '.join(arm)} alone do not tell a pose")
+        if arm:
+            others = {"position", "orientation", "stored", "angle", "travel", "angular_rate"} & self.model_fields_set
+            if others:
+                raise ValueError(f"joints and {' and '.join(sorted(others))} tell the same: give one of them")
+            return self
         if self.along is not None:
             given = {"position", "orientation", "stored", "angle", "travel", "angular_rate"} & self.model_fields_set
             if len(given) > 1:

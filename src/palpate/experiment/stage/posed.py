@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import DataProblem
+from palpate.errors import DataProblem, UnknownName
 from palpate.experiment.file.poses import PosesPart, Stored
 from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.file.sensors import listed, numbered
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.body import Body
 from palpate.findings import Finding, Severity
+from palpate.motion.arm import Arm
 from palpate.motion.clock import evenly_sampled
 from palpate.motion.frames import hinge_from_motion
 from palpate.motion.integration import angle_of_rate
@@ -46,11 +47,7 @@ def read_posed(experiment: Experiment[Any]) -> Body:
     recording = recordings.load_part(experiment, KEY, part)
     if part.along is not None:
         return _along(experiment, recording, *part.along)
-    stored = part.reading
-    assert stored is not None  # refused by the schema
-    position, numbers, times = _numbers(experiment, part, recording)
-    with experiment.at(f"{KEY}.orientation", kind=DataProblem):
-        poses = _poses(times, position, rotations_of(numbers, stored), experiment.config.poses.up)
+    poses = _by_joints(experiment, part, recording) if part.joints is not None else _stated(experiment, part, recording)
     with experiment.at(KEY):
         poses, rows = _on_even_clock(poses)
     findings = [*_held(poses), *_span(poses)]
@@ -66,6 +63,39 @@ def read_posed(experiment: Experiment[Any]) -> Body:
         points=experiment.config.poses.points,
         findings=tuple(findings),
     )
+
+
+def _stated(experiment: Experiment[Any], part: PosesPart, recording: Recording) -> Poses:
+    """Position and orientation as stored."""
+    stored = part.reading
+    assert stored is not None  # refused by the schema
+    position, numbers, times = _numbers(experiment, part, recording)
+    with experiment.at(f"{KEY}.orientation", kind=DataProblem):
+        return _poses(times, position, rotations_of(numbers, stored), experiment.config.poses.up)
+
+
+def _by_joints(experiment: Experiment[Any], part: PosesPart, recording: Recording) -> Poses:
+    """Poses of a frame of a robot by its joints."""
+    assert part.joints is not None
+    assert part.urdf is not None
+    assert part.frame is not None
+    with experiment.at(f"{KEY}.{'frame' if experiment.path(part.urdf).is_file() else 'urdf'}"):
+        arm = Arm(experiment.path(part.urdf), part.frame)
+    units = arm.joints
+    for name in part.joints:
+        if name not in units:
+            raise experiment.problem(f"{KEY}.joints.{name}", str(UnknownName("joint of this chain", name, units)))
+    missing = [name for name in units if name not in part.joints]
+    if missing:
+        wrong = f"{', '.join(missing)} move the frame {part.frame!r} too"
+        raise experiment.problem(f"{KEY}.joints", wrong, "name the channels of all joints from the base to the frame")
+    channels = [part.joints[name] for name in units]
+    # a bag's message says neither rad nor m, which its standard does (sensor_msgs/JointState)
+    bare = recording.format == "rosbag"
+    expected = ["1" if bare else unit for unit in units.values()]
+    x = recordings.stacked(experiment, f"{KEY}.joints", recording, channels, expected)
+    positions = dict(zip(units, x.T, strict=True))
+    return _turned_up(arm.poses(recording[channels[0]].clock.times_s, positions), experiment.config.poses.up)
 
 
 def _frames(experiment: Experiment[Any]) -> dict[str, FloatArray]:
@@ -218,7 +248,7 @@ def _jump_findings(jumps: list[Jump]) -> list[Finding]:
 def other_readings(experiment: Experiment[Any], body: Body) -> Iterator[tuple[str, Poses]]:
     """What people confuse: (words on what would be right, the poses so), at the times of the body's own."""
     part: PosesPart | None = experiment.config.recordings.poses
-    if part is None or part.along is not None:
+    if part is None or part.along is not None or part.joints is not None:
         return
     up = experiment.config.poses.up
     position, numbers, times = _numbers(experiment, part, body.recording)

@@ -14,6 +14,7 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.errors import FileProblem, PalpateError
+from palpate.experiment.file.poses import PosesPart
 from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
 from palpate.experiment.file.sensors import listed, numbered, sensors_of, wrenches_of
@@ -278,6 +279,7 @@ def read_references(experiment: Experiment[Any]) -> dict[str, dict[str, float]]:
 def provenance(experiment: Experiment[Any], segments: Mapping[str, Sequence[Segment]]) -> dict[str, Any]:
     """Where a result comes from: versions, files with checksums, segments, filtering."""
     files, parts = [part.file for part in recordings_of(experiment).values()], experiment.parts
+    files += [part.urdf for part in recordings_of(experiment).values() if isinstance(part, PosesPart) and part.urdf]
     own = {"parts": {"file": experiment.config.parts, "sha256": parts.sha256 or None}} if parts.source else {}
     return own | {
         "palpate": version("palpate"),
