@@ -109,6 +109,15 @@ def test_the_model_of_one_door_does_not_pass_for_the_other(real_folder: Path, tm
         errors[of, on] = json.loads(out.read_text())["rms"]["n_z"]["times_refit"]
         assert done.returncode == (0 if of == on else 3), done.stdout
         assert ("the object has changed, or is a different one" in " ".join(done.stdout.split())) == (of != on)
+    # of a rate that is a guess, no inertia follows, and none is contradicted
+    experiment = tmp_path / "heavy.yaml"
+    text = (EXAMPLES / "cabinet-catch-opening.yaml").read_text(encoding="utf-8")
+    experiment.write_text(text.replace("without: [I, b_c] ", "fixed: {I: 0.05}\nwithout: [b_c]"))
+    palpate("identify", experiment, "--data", data, "-o", tmp_path / "heavy")
+    done = palpate("validate", tmp_path / "heavy", EXAMPLES / "cabinet-sprung-opening.yaml", "--data", data)
+    assert "exclude numbers of the model: tau_0" in " ".join(done.stdout.split())
+    assert "I = 0.05" not in done.stdout
+    assert "Replay" not in done.stdout
     assert errors["sprung", "sprung"] < 1.1 < 10 < min(errors["sprung", "catch"], errors["catch", "sprung"])
 
 

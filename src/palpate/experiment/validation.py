@@ -12,6 +12,7 @@ import numpy as np
 from palpate.errors import PalpateError
 from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.gates.explaining import MISFIT_PERCENT
+from palpate.experiment.gates.numbers import timed
 from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
 from palpate.experiment.stage.fit import Fit, Plan
 from palpate.experiment.stage.inputs import Belief
@@ -57,7 +58,9 @@ def validate(model: Model, experiment: Experiment[Any], tell: Tell = silent, *, 
     model = model.of_object()
     prepared, fit = _refit(model, experiment, tell)
     tell("replaying", 0.7)
-    replayed = _replayed(model, fit)
+    signals = experiment.config.recordings.signals
+    rate_known = signals is None or signals.rate_known
+    replayed = _replayed(model, fit) if rate_known else None
     tell("judging", 0.95)
     beside = None if path is None else path.parent / "result.json"
     known = read_result(beside) if beside is not None and beside.is_file() else None
@@ -69,7 +72,7 @@ def validate(model: Model, experiment: Experiment[Any], tell: Tell = silent, *, 
     for row, *columns in zip(fit.inputs.mechanism.rows, *(e.T for e in errors), samples[:, :, -1].T, strict=True):
         value, least, span = rms(columns[0]), rms(columns[1]), float(np.ptp(columns[2]))
         rms_[row.name] = rms_entry(row, value, span, refit=least, times_refit=value / least if least > 0 else None)
-    parameters = _parameters(fit, model, {} if known is None else known["parameters"])
+    parameters = _parameters(fit, model, {} if known is None else known["parameters"], rate_known=rate_known)
     findings = (
         *([] if known is None else _already_seen(known, experiment, spans)),
         *prepared.findings,
@@ -160,16 +163,21 @@ def _residuals(model: Model, samples: FloatArray, values: Mapping[str, float], n
     return error - (flat @ least_squares(flat, error.reshape(-1))).reshape(error.shape)
 
 
-def _parameters(fit: Fit, model: Model, known: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Each number of the model beside that which these data ask for; known: its intervals."""
+def _parameters(fit: Fit, model: Model, known: Mapping[str, Any], *, rate_known: bool) -> dict[str, dict[str, Any]]:
+    """Each number of the model beside that which these data ask for; known: its intervals.
+
+    Without a scale of time, numbers that follow it cannot be compared.
+    """
     drawn, zeros, entries = _drawn(model), _zeros(fit.inputs.model), dict[str, dict[str, Any]]()
-    for e in fit.solution.estimates:
+    owners = [element for element in fit.inputs.model.elements for _ in element.parameters]
+    for e, element in zip(fit.solution.estimates, owners, strict=True):
         if e.name in zeros:
             continue
         value, before = drawn.get(e.name), known.get(e.name, {})
         theirs = (before.get(key) or 0.0 for key in ("noise", "pull", "systematic", "model"))
         std = float(np.linalg.norm([e.noise, *theirs]))
-        apart = None if value is None or std <= 0 or e.ci95 is None else abs(value - e.value) / std
+        comparable = value is not None and std > 0 and e.ci95 is not None and (rate_known or not timed(element, e))
+        apart = abs(value - e.value) / std if value is not None and comparable else None
         entry = {"name": e.name, "unit": e.unit, "value": value, "refit": e.value}
         entries[e.name] = entry | {"refit_ci95": e.ci95, "apart": apart}
     return entries

@@ -92,7 +92,7 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
     return replace(fit.solution, estimates=tuple(estimates)), refused
 
 
-def _timed(element: Element, e: Estimate) -> bool:
+def timed(element: Element, e: Estimate) -> bool:
     """Whether a number follows the scale of time."""
     return element.inertial or "s" in re.split(r"[ /]", e.unit)
 
@@ -122,7 +122,7 @@ class _Judge:
         half = solution.uncertainty.critical * e.noise
         if not solution.uncertainty.enough:
             return "the segments are too short to know the noise"
-        if _timed(element, e) and not self.rate_known:
+        if timed(element, e) and not self.rate_known:
             return GUESSED_RATE
         unseen = self._unseen(element.scopes[j]) if element.scopes else ""
         if unseen:
@@ -279,7 +279,7 @@ def fixed(case: Case) -> Iterator[Finding]:
     elements = {name: element for element in case.model.elements for name in case.model.names_of(element)}
     for name, value in stated.items():
         e = free[name]
-        if signals is not None and not signals.rate_known and _timed(elements[name], e):
+        if signals is not None and not signals.rate_known and timed(elements[name], e):
             continue  # without a scale of time it cannot be compared
         if e.ci95 is not None and abs(e.value - value) > max(FIXED_STDS * e.noise, FIXED_OFF * abs(value)):
             is_fixed, found = told_apart(value, e.value, 3)
