@@ -36,6 +36,8 @@ _TRAVEL = {"rad": math.pi / 2, "m": 0.5}
 """How far an object is taken to move where neither stops nor a linkage say it."""
 _ROUND = 0.1
 """m: radius of gyration of a body of which only the mass is known."""
+WHEEL_RADIUS, LIGHT_WHEEL = 0.05, 2e-4
+"""m, and a part of the body's mass: of wheels that only hold a body on the floor."""
 _LIGHT = 1e-4
 """Spin inertia of a wheel where it is not known, over m R^2 of the body: what it adds to the inertia ahead."""
 
@@ -358,6 +360,16 @@ def wheels_of(model: Model, wheel: Wheel) -> tuple[FloatArray, list[WheelBody], 
         return body, wheels, made_up
     made_up.append(f"the body cannot hold its wheels: {len(wheels) * mass:.3g} kg of wheels are added to it")
     return phi, wheels, made_up
+
+
+def made_up_wheel(model: Model) -> tuple[float, FloatArray, list[str]]:
+    """Mass (kg) and inertia (3, kg m2) of a wheel, or fork, under a body on the floor; and what to say of it."""
+    mass = LIGHT_WHEEL * float(known_phi(model)[0])
+    words = (
+        f"wheels are made up: spheres of {1e3 * WHEEL_RADIUS:g} mm that weigh {mass:.2g} kg each, as do the forks of "
+        "casters, which add to the mass"
+    )
+    return mass, np.full(3, 0.4 * mass * WHEEL_RADIUS**2), [words] if model.mechanism.supports else []
 
 
 def spin_inertia(parts: Sequence[Part]) -> float:

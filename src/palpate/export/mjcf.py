@@ -21,7 +21,6 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from palpate.errors import PalpateError
 from palpate.export import common, joints
 from palpate.export.common import Files, Part, axis_text, child, names_of, numbers
 from palpate.export.joints import FAR, FASTEST, STEP, Curves, OneJoint, Stops, WheelBody
@@ -86,14 +85,14 @@ def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
     bare, left_out = common.object_to_export(model, by_motion=True)
     mechanism = bare.mechanism
     joints.check_exportable(bare, mass)
-    if mechanism.floor and mechanism.wheel is None:
-        raise PalpateError(f"model {bare.name!r}: this format cannot say it yet; export C or an FMU")
     root = ElementTree.Element("mujoco", {"model": common.plain(bare.name)})
     child(root, "compiler", {"angle": "radian", "autolimits": "true", "balanceinertia": "false"})
     option = child(root, "option", {"timestep": repr(STEP), "integrator": "implicitfast"})
     file = _File(root, child(root, "worldbody"), left_out)
     if mechanism.wheel is not None:
         usage = _rolling(file, option, bare, mechanism.wheel)
+    elif mechanism.floor:
+        usage = _on_floor(file, option, bare)
     elif mechanism.main is not None:
         usage = _one_joint(file, bare, joints.one_joint(bare, mass))
     elif mechanism.pivot:
@@ -350,7 +349,7 @@ def _rolling(file: _File, option: ElementTree.Element, model: Model, wheel: Whee
         child(inner, "geom", {**shape, "condim": "3", "friction": f"{_GRIP!r} 0 0", **_SOFT_GROUND})
     _add_feet(file, body, wheel.feet, parts)
     lightest = min((float(w.phi[9]) for w in wheels), default=float(phi[0]) * wheel.radius**2)
-    _add_laws(file, chain, wheel, parts, lightest)
+    _add_laws(file, chain, _sums(wheel), parts, lightest)
     if feet:
         stand = dict(zip(mechanism.state, rest(model), strict=True))
         places = [*(stand.get(name, 0.0) for name in chain), *(0.0 for _ in wheels)]
@@ -381,6 +380,49 @@ def _add_feet(file: _File, body: ElementTree.Element, places: Sequence[Sequence[
         file.left_out.append(f"{names_of(rubbing)}: friction ahead and aside apart; a cone with their mean instead")
 
 
+def _on_floor(file: _File, option: ElementTree.Element, model: Model) -> str:
+    """A body that neither leans nor leaves the floor, on spheres that roll: wheels of a fixed axle, casters.
+
+    -> what qpos is. Its weight presses the spheres on the ground, as the joint z lets it.
+    """
+    mechanism, parts, phi = model.mechanism, common.parts_of(model), common.known_phi(model)
+    option.attrib.update({"cone": "elliptic", "impratio": "100"})
+    child(file.world, "geom", {"name": "ground", "type": "plane", "size": "0 0 1"})
+    body = child(file.world, "body", {"name": common.body_name(model)})
+    axes = {"x": ("slide", "1 0 0"), "y": ("slide", "0 1 0"), "z": ("slide", "0 0 1"), "yaw": ("hinge", "0 0 1")}
+    supports = mechanism.supports
+    if not supports:
+        del axes["z"]
+    chain = {n: child(body, "joint", {"name": n, "type": kind, "axis": axis}) for n, (kind, axis) in axes.items()}
+    _fill(body, phi)
+    R, (light, little, made_up) = joints.WHEEL_RADIUS, joints.made_up_wheel(model)
+    sums: dict[str, tuple[dict[str, float], str]] = {"turn": ({"yaw": 1.0}, "")}
+    for s in supports:
+        at, inner = [*s.place, R], body
+        if s.swivel:
+            inner = child(body, "body", {"name": f"{s.name}_fork", "pos": numbers(at)})
+            chain[s.swivel] = child(inner, "joint", {"name": s.swivel, "type": "hinge", "axis": "0 0 1"})
+            child(inner, "inertial", {"pos": "0 0 0", "mass": numbers(light), "diaginertia": numbers(little)})
+            at, sums[s.swivel] = [-s.trail, 0.0, 0.0], ({s.swivel: 1.0}, "")
+        wheel = child(inner, "body", {"name": s.name, "pos": numbers(at)})
+        chain[s.name] = child(wheel, "joint", {"name": s.name, "type": "hinge", "axis": "0 1 0"})
+        child(wheel, "inertial", {"pos": "0 0 0", "mass": numbers(light), "diaginertia": numbers(little)})
+        shape = {"name": s.name, "type": "sphere", "size": numbers(R), **_CONTACT}
+        child(wheel, "geom", {**shape, "condim": "3", "friction": f"{_GRIP!r} 0 0", **_SOFT_GROUND})
+        sums[s.roll] = ({s.name: R}, "")
+    fixed = [s for s in supports if not s.swivel]
+    if fixed:
+        sums["forward"] = ({s.name: R / len(fixed) for s in fixed}, "")
+    slip = f"rolling without slip: as far as a friction of {_GRIP:g} on soft ground holds"
+    file.left_out.extend([*made_up, slip] if supports else [])
+    _add_laws(file, chain, sums, parts, float(little[0]))
+    return f"qpos: {', '.join(chain)} (m, rad): x, y and yaw as palpate's state; z keeps the weight on the wheels."
+
+
+_Sums = Mapping[str, tuple[dict[str, float], str]]
+"""Each coordinate as a sum over joints, and what that sum leaves out of it."""
+
+
 def _sums(wheel: Wheel) -> dict[str, tuple[dict[str, float], str]]:
     """Each coordinate of what rolls as a sum over joints, and what that sum leaves out of it."""
     single = {coordinate: ({joint: 1.0}, "") for coordinate, joint in _POSITIONS.items()}
@@ -401,10 +443,10 @@ def _sums(wheel: Wheel) -> dict[str, tuple[dict[str, float], str]]:
 
 
 def _add_laws(
-    file: _File, chain: Mapping[str, ElementTree.Element], wheel: Wheel, parts: list[Part], lightest: float
+    file: _File, chain: Mapping[str, ElementTree.Element], sums: _Sums, parts: list[Part], lightest: float
 ) -> None:
     """Friction and damping along a coordinate as a tendon, springs as a joint's; `lightest`: kg m2 of a wheel."""
-    sums, left_out = _sums(wheel), file.left_out
+    left_out = file.left_out
     others = [p for p in parts if p.phi is None and not p.element.spin and not p.element.ground]
     lost = [p for p in others if not _can_say(p, sums, chain)]
     left_out += [f"{p.name} ({p.element.type} on {p.element.acts_on}): MJCF cannot express it here" for p in lost]

@@ -7,14 +7,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from palpate.errors import PalpateError
 from palpate.export import common, joints
 from palpate.export.common import Files, Part, axis_text, child, numbers
 from palpate.export.joints import FAR, OneJoint
 from palpate.mechanisms.mechanism import Wheel
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import is_consistent
+from palpate.physics.inertia import is_consistent, phi_from_mass_properties
 
 _NO_LIMIT = {"effort": "1000000.0", "velocity": "1000.0"}
 """URDF wants these of every joint with limits; they say nothing about the object."""
@@ -33,8 +32,6 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
     bare, left_out = common.object_to_export(model, by_motion=True)
     mechanism = bare.mechanism
     joints.check_exportable(bare, mass)
-    if mechanism.floor and mechanism.wheel is None:
-        raise PalpateError(f"model {bare.name!r}: this format cannot say it yet; export C or an FMU")
     root = ElementTree.Element("robot", {"name": common.plain(bare.name) or "object"})
     extension = child(root, "mujoco")
     child(extension, "compiler", {"balanceinertia": "false", "fusestatic": "false"})
@@ -42,6 +39,8 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
     child(root, "link", {"name": "world"})
     if mechanism.wheel is not None:
         usage = (_planar if mechanism.wheel.moves == "planar" else _rolling)(root, bare, mechanism.wheel, left_out)
+    elif mechanism.floor:
+        usage = _on_floor(root, bare, left_out)
     elif mechanism.main is not None:
         usage = _one_joint(root, bare, joints.one_joint(bare, mass), left_out)
     elif mechanism.pivot:
@@ -159,6 +158,32 @@ def _rolling(root: ElementTree.Element, model: Model, wheel: Wheel, left_out: li
     if wheel.moves == "upright":
         left_out.append("camber, which the wheels hold at zero: the joint 'free' leaves it to the ground")
     return "The joint 'free' floats: body frame B in the world; each wheel turns in its bearing (z of B, left)."
+
+
+def _on_floor(root: ElementTree.Element, model: Model, left_out: list[str]) -> str:
+    """A body on wheels and casters: it floats, and the ground holds it."""
+    parts, body, (mass, inertia, made_up) = common.parts_of(model), common.body_name(model), joints.made_up_wheel(model)
+    light, R = phi_from_mass_properties(mass, np.zeros(3), np.diag(inertia)), joints.WHEEL_RADIUS
+    _link(root, body, common.known_phi(model))
+    _joint(root, "free", "floating", ("world", body))
+    fixed = [s for s in model.mechanism.supports if not s.swivel]
+    said = {"forward": len(fixed)} if fixed else {}  # coordinate -> wheels that share what acts on it
+    said |= {s.roll: 1 for s in model.mechanism.supports if s.roll not in said}
+    for s in model.mechanism.supports:
+        parent, at = body, np.array([*s.place, R])
+        if s.swivel:
+            _link(root, f"{s.name}_fork", light)
+            swivel = _joint(root, s.swivel, "continuous", (body, f"{s.name}_fork"), "0 0 1", place=at)
+            _dynamics(swivel, *joints.constants(parts, (s.swivel,)))
+            parent, at, said[s.swivel] = f"{s.name}_fork", np.array([-s.trail, 0.0, 0.0]), 1
+        shape = child(child(_link(root, s.name, light), "collision"), "geometry")
+        child(shape, "sphere", {"radius": numbers(R)})
+        shares = [joints.constants(parts, (x,)) / said[x] for x in {s.roll, *([] if s.swivel else ["forward"])}]
+        joint = _joint(root, s.name, "continuous", (parent, s.name), "0 1 0", place=at)
+        _dynamics(joint, *(np.sum(shares, axis=0) * [R**2, R]))
+    left_out += [*made_up, *_lost(parts, tuple(said))]
+    left_out.append("the ground, which needs friction: it keeps wheels from slipping, and the body from leaning")
+    return "The joint 'free' floats: body frame B in the world; wheels and casters turn in theirs."
 
 
 def _lost(parts: list[Part], coordinates: tuple[str, ...]) -> list[str]:

@@ -64,6 +64,20 @@ class Wheel:
 
 
 @dataclass(frozen=True, slots=True)
+class Support:
+    """A wheel under a body that stays on the floor: its name, and where it stands or its pivot is (m, in the body).
+
+    `roll`: the coordinate of its rolling, ahead; of a caster how far it runs behind its pivot (m), its swivel's too.
+    """
+
+    name: str
+    place: tuple[float, float]
+    roll: str
+    trail: float = 0.0
+    swivel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Mechanism(ABC):
     """How a body may move: a frozen dataclass that derives from this class, one file per kind of constraint.
 
@@ -151,6 +165,11 @@ class Mechanism(ABC):
     def holds_sideways(self) -> bool:
         """Whether wheels keep the origin of the body frame from moving along its y axis."""
         return False
+
+    @property
+    def supports(self) -> tuple[Support, ...]:
+        """Wheels on which it stays on the floor."""
+        return ()
 
     @property
     def wheel(self) -> Wheel | None:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
-from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, unwrapped
+from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Support, unwrapped
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
@@ -182,6 +182,17 @@ class Planar(Mechanism):
     def with_lengths(self, lengths: Iterable[float]) -> Planar:
         """The same with other ones, m."""
         return self.with_sizes(dict(zip(self.sizes, lengths, strict=True)))
+
+    @property
+    def supports(self) -> tuple[Support, ...]:
+        """The wheels on the axle, or one that stands for them, and the casters."""
+        wheels = [Support(name, (0.0, share * self.track), name) for name, share in WHEELS.items()]
+        wheels = wheels if self.track > 0 else [Support("wheel", (0.0, 0.0), FORWARD)]
+        casters = (
+            Support(f"caster_{i + 1}", place, f"caster_{i + 1}_roll", self.trail, f"caster_{i + 1}_swivel")
+            for i, place in enumerate(self.casters)
+        )
+        return (*(wheels if self.axle else ()), *casters)
 
     @property
     def holds_sideways(self) -> bool:
