@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,26 @@ def test_a_handle_in_the_air_is_still_identified_on_its_sensor(tmp_path: Path) -
     path.write_text(path.read_text().replace("object: box", "object: handle"))
     with pytest.raises(PalpateError, match="stage: body does not identify 'handle', which moves freely"):
         run_experiment(read_experiment(path))
+
+
+def test_a_box_on_one_sensor_with_an_imu_alone_has_its_zero_estimated(
+    short_handle_folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(short_handle_folder, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "handle.yaml"
+    theirs = run_experiment(read_experiment(path))
+    path.write_text(re.sub("(?m)^object: handle$", "object: box", path.read_text()))
+    assert "object: box" in path.read_text()
+    ours = run_experiment(read_experiment(path))
+    assert ours.data["parameters"]["m"]["value"] == pytest.approx(theirs.data["parameters"]["m"]["value"], rel=1e-6)
+    assert "bias_f_x" in ours.data["parameters"]
+
+
+def test_several_load_cells_need_more_than_an_imu(short_handle_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(short_handle_folder, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "handle.yaml"
+    wrench = re.search("(?m)^  wrench: (.*)$", path.read_text())
+    assert wrench is not None
+    path.write_text(path.read_text().replace(wrench[1], f"[{wrench[1]}, {wrench[1]}]"))
+    with pytest.raises(PalpateError, match=r"recordings.wrench.1: an IMU alone does not tell where several load cells"):
+        read_experiment(path)

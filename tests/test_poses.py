@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -17,6 +18,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.motion.tracked import pose_noise, rotations_of, without_jumps
 from palpate.physics.motion import Poses
+from palpate.recording.recording import Channel, Clock, Recording
 from tests import drawer_files, pose_files
 from tests.command import palpate as command
 
@@ -152,6 +154,7 @@ LISTS = [
     ("-0.15, 0.02]}]", "-0.15, 0.02]}, {}]", "recordings.wrench.3: this key is missing: poses.sensor.3 is given"),
     ("stage: body", f"stage: body\nhandle: [{WEIGHT}, {WEIGHT}]", "there are 2 handles and 3 load cells"),
     ("wrist2.csv", "wrist9.csv", "recordings.wrench.2.file: .*wrist9.csv"),
+    ("stage: body", "stage: body\nhandle: []", r"handle: \[\] is not a text"),
 ]
 
 
@@ -212,3 +215,36 @@ def test_without_pinocchio_the_extra_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "pinocchio", None)
     with pytest.raises(PalpateError, match=r"pinocchio"):
         run_experiment(read_experiment(pose_files.write_door(tmp_path, stored="joints")))
+
+
+def test_poses_and_a_wrench_of_one_bag(tmp_path: Path) -> None:
+    pytest.importorskip("rosbags")
+    from tests.writers import write_rosbag
+
+    path = pose_files.write_drawer(tmp_path)
+    poses, wrench = (pl.read_csv(tmp_path / name) for name in ("robot.csv", "wrist0.csv"))
+    tool, cell = (Clock(name, x["t"].to_numpy()) for name, x in (("tool", poses), ("wrist", wrench)))
+    channels = [Channel("tool/position", poses.select("x", "y", "z").to_numpy(), tool, "m")]
+    channels += [Channel(f"tool/orientation.{n}", poses[f"o{i}"].to_numpy(), tool) for i, n in enumerate("xyzw")]
+    units = ("force", "N"), ("torque", "N m")
+    ends = [(f"wrist/{kind}.{axis}", unit) for kind, unit in units for axis in "xyz"]
+    channels += [Channel(n, wrench[c].to_numpy(), cell, u) for (n, u), c in zip(ends, "abcdef", strict=True)]
+    write_rosbag(tmp_path / "session.mcap", Recording({c.name: c for c in channels}))
+    text = path.read_text()
+    begin, end = text.index("  poses:\n"), text.index("\nposes:\n")
+    position = "position: tool/position, orientation: [tool/orientation.w, tool/orientation.x, tool/orientation.y, "
+    both = f"  poses: {{file: session.mcap, {position}tool/orientation.z]}}\n  wrench: {{file: session.mcap}}"
+    path.write_text(text[:begin] + both + text[end:])
+    result = run_experiment(read_experiment(path))
+    assert result.passed, _fatal(result)
+    low, high = result.data["parameters"]["m"]["ci95"]
+    assert low < drawer_files.TRUTH["m"] < high
+
+
+def test_a_slow_device_in_a_fast_table_is_named(tmp_path: Path) -> None:
+    path = pose_files.write_drawer(tmp_path)
+    table = pl.read_csv(tmp_path / "robot.csv")
+    slow = table.select("t", pl.exclude("t").gather(pl.Series(np.arange(len(table)) // 5 * 5)))
+    slow.write_csv(tmp_path / "robot.csv")
+    result = run_experiment(read_experiment(path))
+    assert any("only every 5th row is new" in sentence for sentence in _fatal(result))

@@ -92,7 +92,7 @@ class MarkersPart(Part):
         "from, to: a stretch in which the body rests, s", "[0, 2]", only="reference: still"
     )
     longest_gap: q.Seconds = key("gaps up to this are bridged by a spline where no pose is known, s", default=0.1, ge=0)
-    sensor: SensorMarkersPart | list[SensorMarkersPart] | None = optional(
+    sensor: SensorMarkersPart | Annotated[list[SensorMarkersPart], Field(min_length=1)] | None = optional(
         "markers on the sensor module; of several, a list in the order of recordings.wrench",
         "{markers: [Door1, Door2, Door3], offset: {rotation: ..., translation: ...}}",
     )

@@ -128,7 +128,7 @@ class PoseFramesPart(Part):
     up: Literal["x", "y", "z"] = key(
         "which axis of their world points up (OptiTrack, Unity: y); the poses are turned so that z does", default="z"
     )
-    sensor: SensorPosePart | list[SensorPosePart] | None = optional(
+    sensor: SensorPosePart | Annotated[list[SensorPosePart], Field(min_length=1)] | None = optional(
         "where the load cell sits in the frame of the poses; {}: the poses are those of the sensor itself; of several, "
         "a list in the order of recordings.wrench",
         "{translation: [0, 0, 0.04]}",

@@ -190,7 +190,7 @@ STATIC: Any = optional(
 class RecordingsPart(Part):
     """Which file holds what: a load cell with an IMU, markers or poses, or one table of signals."""
 
-    wrench: WrenchPart | list[WrenchPart] | None = WRENCH
+    wrench: WrenchPart | Annotated[list[WrenchPart], Field(min_length=1)] | None = WRENCH
     imu: ImuPart | None = IMU
     mocap: MocapPart | None = optional("the markers' recording: the reference clock", "{file: a.csv}", only="body")
     static: MocapPart | None = STATIC
@@ -527,7 +527,7 @@ class ExperimentPart(CommonPart):
         default=PoseFramesPart(),
         only="poses",
     )
-    handle: str | HandleWeightPart | list[str | HandleWeightPart] | None = optional(
+    handle: str | HandleWeightPart | Annotated[list[str | HandleWeightPart], Field(min_length=1)] | None = optional(
         "the handle's experiment file, which is identified first, or its model.json; or mass and centre of mass, where "
         "only its weight counts. On several sensors one may stand for all, or each has its own, in a list",
         "handle/handle.yaml",

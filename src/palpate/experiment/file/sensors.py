@@ -91,10 +91,10 @@ def problems_of(config: ExperimentPart) -> Iterator[tuple[str, str, str]]:
     for key, part in reversed(wrenches):
         if names[part.name] > 1:
             yield f"{key}.name", f"two sensors are called {part.name!r}", "give each its own name"
-    if len(handles) > len(wrenches) and wrenches:
-        wrong = f"there are {len(handles)} handles and {len(wrenches)} load cells"
-        yield handles[-1][0], wrong, "give one handle for each, or one for all"
-    if 1 < len(handles) < len(wrenches):
+    if len(wrenches) > 1 and not config.captured:
+        wrong = "an IMU alone does not tell where several load cells sit on a body"
+        yield wrenches[1][0], wrong, "give recordings.mocap or recordings.poses, or one load cell"
+    if wrenches and len(handles) not in (0, 1, len(wrenches)):
         wrong = f"there are {len(handles)} handles and {len(wrenches)} load cells"
         yield handles[-1][0], wrong, "give one handle for each, or one for all"
     if not config.captured or not wrenches or not mounts or len(wrenches) == len(mounts):

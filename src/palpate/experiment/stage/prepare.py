@@ -601,6 +601,8 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     mounted = ImuMotion(imu.even, T_body_imu, smoothing, config.accelerometer_zero)
     filtering = Filtering(smoothing.slope_window_s, smoothing.slope_order, lowpass, band)
     inputs = imu_inputs(model, config.sensor, wrench.even, mounted, filtering, belief_of(experiment, model))
+    if not config.without and not any(element.instrument for element in model.elements):  # as of a box
+        inputs = inputs.with_zero("estimated")
     tell("aligning the clocks", 0.2)
     offset, drifts = None, list[Finding]()
     if config.clocks == "auto":
