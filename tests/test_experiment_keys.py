@@ -16,7 +16,7 @@ from palpate.experiment.file.reading import (
     read_experiment,
     schema_classes,
 )
-from palpate.experiment.file.schema import SignalsPart
+from palpate.experiment.file.signals import SignalsPart
 
 POSE = "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}"
 MARKERS = f"""\

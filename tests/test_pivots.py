@@ -21,7 +21,7 @@ from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.motion import Poses
 from tests.command import palpate as command
 from tests.conftest import needs, needs_program
-from tests.joint_files import ROOM, write
+from tests.joint_files import ROOM, write, write_table
 from tests.oracles import pivots_mujoco as pivots
 
 SEGMENTS = "{static: [0.3, 2.7], train: [3.5, 22], test: [22.5, 29.5]}"
@@ -189,7 +189,7 @@ def test_centre_and_axes_are_found_from_motion_as_well_as_they_say() -> None:
     pivot = pivot_from_motion(poses, np.array([0.0, 0.0, 1.0]), t < 0, "axes")
     assert pivot.findings() == ()
     thrice = pivot_from_motion(turned(rng, waves * [0.5, 0.5, 0.15], "XYZ"), np.array([0.0, 0.0, 1.0]), t < 0, "axes")
-    assert [f.cause for f in thrice.findings()] == ["axes"]
+    assert [f.cause for f in thrice.findings()] == ["crossing"]
     assert "type: ball" in thrice.findings()[0].sentence
 
 
@@ -202,6 +202,55 @@ def test_what_turns_about_one_axis_or_wanders_has_no_centre() -> None:
     sways = Poses(poses.times_s, poses.rotation, poses.position + 0.02 * np.sin(3 * t)[:, None] * [1, 0, 0])
     (finding,) = pivot_from_motion(sways, np.array([0.0, 0.0, 1.0]), t < 0, "point").findings()
     assert finding.cause == "centre"
+
+
+JOYSTICK = """object: joystick
+stage: body
+recordings:
+  signals:
+    file: log.csv
+    time: {column: t, unit: s}
+    columns:
+      {a: {column: a, unit: deg}, b: {column: b, unit: deg}, ta: {column: ta, unit: N m}, tb: {column: tb, unit: N m}}
+    coordinates: [a, b]
+    efforts: [ta, tb]
+known_mass: {value: 6 kg, of: body}
+segments: {static: [0.3, 2.7], train: [3.5, 22], test: [22.5, 29.5]}
+"""
+
+
+def write_joystick(folder: Path, seed: int = 0) -> Path:
+    """Both encoders of a joystick and the torques of its two motors, which a hand feels."""
+    moved, rng, at = pivots.simulate("universal", seed), np.random.default_rng([seed, 9]), slice(None, None, 5)
+    R = moved.rotation.as_matrix()
+    angles = np.stack([np.arctan2(R[:, 2, 1], R[:, 1, 1]), np.arctan2(R[:, 0, 2], R[:, 0, 0])], axis=1)
+    c, s, n = np.cos(angles[:, 1]), np.sin(angles[:, 1]), moved.wrench[:, 3:]
+    torques = np.stack([c * n[:, 0] + s * n[:, 2], n[:, 1]], axis=1)
+    angles, torques = angles[at] + rng.normal(0, 2e-4, (len(angles[at]), 2)), torques[at]
+    torques = torques + np.array([0.3, -0.2]) + rng.normal(0, 0.01, torques.shape)
+    columns = dict(zip(("a", "b", "ta", "tb"), [*np.degrees(angles).T, *torques.T], strict=True))
+    write_table(folder / "log.csv", {"t": moved.times_s[at], **columns})
+    path = folder / "body.yaml"
+    path.write_text(JOYSTICK)
+    return path
+
+
+def test_a_table_may_hold_both_angles_and_torques_of_a_joystick(tmp_path: Path) -> None:
+    path = write_joystick(tmp_path)
+    done = command("identify", path, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    for name, value in pivots.truth("universal", np.eye(3)).items():
+        low, high = result["parameters"][name]["ci95"]
+        assert low <= value <= high, (name, low, value, high)
+    path.write_text(JOYSTICK.replace("[a, b]", "[a]").replace("[ta, tb]", "[ta]"))
+    with pytest.raises(
+        PalpateError, match=r"recordings.signals: 'joystick' moves in 2 ways: .*In the order first, second"
+    ):
+        run_experiment(read_experiment(path))
+    path.write_text(JOYSTICK.replace("    efforts: [ta, tb]\n", ""))
+    with pytest.raises(PalpateError, match="give coordinates and efforts, as many of the one as of the other"):
+        read_experiment(path)
 
 
 def test_the_mass_must_be_weighed(tmp_path: Path) -> None:

@@ -69,7 +69,9 @@ def simulate(kind: Kind, seed: int = 0, turned_deg: float = 0.0) -> Moved:
         # MuJoCo applies it at the centre of mass
         data.xfrc_applied[1, 3:] = R @ (wrench[3:] - np.cross(COM, wrench[:3]))
         mujoco.mj_step(world, data)
-    return Moved(np.array(times), Rotation.from_matrix(turns), np.zeros((len(times), 3)), np.array(wrenches))
+    held = np.array(wrenches)  # each for a step: at a sample, the mean of those before and after it
+    held[1:] = 0.5 * (held[1:] + held[:-1])
+    return Moved(np.array(times), Rotation.from_matrix(turns), np.zeros((len(times), 3)), held)
 
 
 def _settle(mujoco: Any, world: Any, data: Any) -> None:

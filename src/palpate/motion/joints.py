@@ -74,7 +74,7 @@ class Pivot:
             found.append(Finding("centre", evidence, remedy=remedy))
         if self.off_rad > _OFF_RAD:
             evidence = f"the two axes of the joint are off a right angle by {np.degrees(self.off_rad):.1f} deg (rms)"
-            found.append(Finding("axes", evidence, remedy=_THIRD))
+            found.append(Finding("crossing", evidence, remedy=_THIRD))
         return tuple(found)
 
 

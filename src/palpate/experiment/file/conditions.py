@@ -80,6 +80,12 @@ CONDITIONS: Mapping[str, Condition] = {
     "gyro": Condition("motion measured by an IMU or a gyroscope", lambda c: c.gyroscope),
     "fixed values": Condition("files with fixed", lambda c: bool(c.fixed)),
     "known mass": Condition("files with known_mass", lambda c: c.known_mass is not None),
+    "a table": Condition(
+        "objects whose coordinates a table may hold: on a hinge, a slide, a screw or a universal joint",
+        None,
+        lambda m: m.mechanism.main is not None or m.mechanism.pivot == "axes",
+    ),
+    "several axes": Condition("objects on a universal joint", None, lambda m: m.mechanism.pivot == "axes"),
     "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
     "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),
     "free": Condition("objects that move freely", None, lambda m: [j.kind for j in m.mechanism.joints] == ["free"]),

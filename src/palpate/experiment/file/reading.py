@@ -335,7 +335,11 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
         yield "mechanism.linkage", wrong, "leave its `estimate` out, or write method: balance and procedure: joint"
     if config.method == "joint" and config.robust:
         yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
-    if config.motion_from == "table" and not mechanism.row_components:
+    signals = config.recordings.signals
+    if signals is not None and mechanism.pivot == "axes" and len(signals.coordinates or ()) != len(mechanism.rows):
+        wrong = f"{model.name!r} moves in {len(mechanism.rows)} ways: name as many coordinates, and efforts along them"
+        yield "recordings.signals", wrong, f"in the order {', '.join(row.name for row in mechanism.rows)}"
+    if config.motion_from == "table" and not mechanism.row_components and mechanism.main is not None:
         wrong = f"the row of the mechanism {mechanism.type!r} is no component of a wrench: a table does not tell it"
         yield "recordings.signals", wrong, "record markers and a load cell"
     if config.known_mass is None and "m" in mechanism.hidden and "m" in model.parameters:

@@ -603,6 +603,15 @@ def level_axes(R: FloatArray) -> FloatArray:
     return np.stack([np.cross(y, UP), y, np.broadcast_to(UP, y.shape)], axis=2)
 
 
+def wrench_along(mechanism: Mechanism, q: FloatArray, efforts: FloatArray) -> FloatArray:
+    """(samples, 6): the smallest wrench in the body frame that does these efforts (samples, rows), N m and N."""
+    at, still = np.nan_to_num(q), [np.zeros(len(q))] * len(mechanism.accelerations)
+    k = mechanism.expand([*at.T, *still], still, ARRAYS)
+    columns = [mechanism.project(k, unit, ARRAYS) for unit in np.eye(6).tolist()]
+    P = np.array([[np.broadcast_to(x, len(q)) for x in rows] for rows in columns], dtype=float)  # (6, rows, samples)
+    return np.einsum("nij,nj->ni", np.linalg.pinv(np.moveaxis(P, 2, 0).swapaxes(1, 2)), efforts)
+
+
 def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) -> Balance:
     """The balance without a low-pass, of all samples that are seen: to look at, to predict with.
 

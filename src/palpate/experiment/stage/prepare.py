@@ -115,7 +115,8 @@ def prepare(experiment: Experiment[Any], tell: Tell = silent, *, handles: Handle
     if experiment.config.motion_from == "imu":
         return _by_imu(experiment, model, tell)
     if experiment.config.motion_from == "table":
-        return _by_table(experiment, model, tell)
+        several = experiment.config.recordings.signals.coordinates is not None
+        return (_by_axes if several else _by_table)(experiment, model, tell)
     return _by_markers(experiment, model, tell, handles or Handles())
 
 
@@ -165,6 +166,36 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         gyroscope=table.gyroscope,
     )
     _check_reach(experiment, model, position, findings)
+    check_seen_segments(experiment, inputs, segments)
+    return Prepared(inputs, segments, {}, tuple(findings))
+
+
+def _by_axes(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
+    """A table of several coordinates and of what is done along each; it may stand anywhere at rest."""
+    part, n = experiment.config.recordings.signals, len(model.mechanism.rows)
+    tell("reading the table", 0.0)
+    table = recordings.read_axes(experiment, part, model)
+    even, findings = table.even, list(table.findings)
+    segments = recordings.segments_of(experiment, even.times_s, even.rows)
+    static, q, efforts = next(iter(segments["static"]), None), even.seen_x[:, :n], even.x[:, n:]
+    if static is not None:  # untouched, nobody does anything along any of them
+        at = segment_mask(even.times_s, [static])
+        efforts = efforts - np.nanmean(efforts[at], axis=0)
+        weighs = any(e.weighs for e in model.elements)  # then the vertical is known from where the angles are zero
+        rested = part.zero == "static" or (part.zero is None and not weighs)
+        q = q - np.nanmedian(q[at], axis=0) if rested else q
+    wrench = stage_inputs.wrench_along(model.mechanism, q, efforts)
+    inputs = Inputs(
+        model=model,
+        times_s=even.times_s,
+        sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
+        filtering=_filtering(experiment, model, even.times_s, q, static, doubts=findings),
+        q=q,
+        measured=np.where(np.isfinite(even.seen_x.sum(axis=1, keepdims=True)), wrench, np.nan)[None],
+        zero="none" if static is None else "still",
+        static=static,
+        belief=belief_of(experiment, model),
+    )
     check_seen_segments(experiment, inputs, segments)
     return Prepared(inputs, segments, {}, tuple(findings))
 

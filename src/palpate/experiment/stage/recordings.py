@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from palpate.errors import PalpateError
 from palpate.experiment.file.poses import SensorPosePart
 from palpate.experiment.file.reading import Experiment, RecordingPart, load_options, wrench_channels
-from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SamplesPart, SensorPart, SignalsPart, WrenchPart
+from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SamplesPart, SensorPart, WrenchPart
 from palpate.experiment.file.sensors import wrenches_of
+from palpate.experiment.file.signals import SignalsPart
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.model import Model
@@ -138,7 +139,7 @@ def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A table of one coordinate."""
+    """A table of one coordinate, or of several."""
 
     even: Even
     """(samples, 2): coordinate (rad, m) and effort (N m, N)."""
@@ -222,6 +223,36 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, 
     if gyroscope is not None:  # of means of several samples
         gyroscope = replace(gyroscope, noise=gyroscope.noise / np.sqrt(rows // len(even.times_s)))
     return Table(even, tuple(findings + _travel_findings(experiment, model, even)), gyroscope)
+
+
+def read_axes(experiment: Experiment[Any], part: SignalsPart, model: Model) -> Table:
+    """All coordinates of a mechanism and the efforts along them, at `TABLE_HZ` at most: (samples, twice as many)."""
+    recording, mechanism = load_part(experiment, "recordings.signals", part), model.mechanism
+    coordinates, efforts = cast("list[str]", part.coordinates), cast("list[str]", part.efforts)
+    units = {"coordinates": list(mechanism.position_units), "efforts": [row.unit for row in mechanism.rows]}
+    q, tau = (
+        stacked(experiment, f"recordings.signals.{key}", recording, names, units[key])
+        for key, names in (("coordinates", coordinates), ("efforts", efforts))
+    )
+    for column, unit in zip(q.T, units["coordinates"], strict=True):
+        seen = np.isfinite(column)
+        column[seen] = np.unwrap(column[seen]) if unit == "rad" else column[seen]
+    x = np.hstack([q, -tau if part.sign == "on-hand" else tau])
+    even = _even(experiment, "recordings.signals.time", recording, coordinates[0], x, "signals")
+    used = [s for spans in segments_of(experiment, even.times_s, even.rows).values() for s in spans]
+    findings = list(check_channels(recording, [*coordinates, *efforts], segments=used))
+    times, n = even.times_s, len(coordinates)
+    if part.delay != 0:
+        moved = even.x.copy()
+        for i in range(n, 2 * n):
+            moved[:, i] = np.interp(times + part.delay, times, even.x[:, i])
+        even = replace(even, x=moved)
+    if not part.rate_known:
+        why = "the table has no times and its rate is a guess: numbers that depend on speed or acceleration are refused"
+        findings.append(Finding("rate", why, "recordings.signals"))
+    for name, column, unit in zip(coordinates, even.seen_x.T, units["coordinates"], strict=False):
+        findings += _span_findings(name, float(np.nanmax(column) - np.nanmin(column)), unit)
+    return Table(slower(even), tuple(findings))
 
 
 def load_part(experiment: Experiment[Any], key: str, part: RecordingPart) -> Recording:
