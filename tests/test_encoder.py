@@ -18,7 +18,8 @@ from tests.pose_files import DOOR, FREE_DOOR, FREE_DOOR_FILE, NOISE_N, NOISE_NM,
 LATE_S = 1.734
 ARM, GRASP = np.array([0.8, 0.04, 0.1]), Rotation.from_euler("xyz", [100, 10, -60], degrees=True).as_matrix()
 DOOR_SEGMENTS = "{static: [0.2, 1.8], quasi_static: [2.2, 13.5], train: [14.5, 30], test: [30.5, 39]}"
-DRAWER_SEGMENTS = "{static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46.5, 57]}"
+RESTS = "[[0.5, 4.5], [25.3, 25.9], [59.5, 59.9]]"
+DRAWER_SEGMENTS = f"{{static: {RESTS}, quasi_static: [5, 25], train: [28, 46], test: [46.5, 57]}}"
 
 
 def table(path: Path, names: list[str], *columns: Any) -> None:
@@ -60,7 +61,11 @@ def write_door(folder: Path, seed: int, motion: str) -> Path:
 def write_drawer(folder: Path, seed: int, motion: str) -> Path:
     rng, (t, x, f) = np.random.default_rng(seed), drawer_files.simulate()
     at = slice(None, None, 5)
-    table(folder / "motion.csv", ["t", "x [mm]"], t[at], 1e3 * (x[at] + rng.normal(0, 1e-4, len(t[at]))))
+    lean = Rotation.from_euler("xyz", [15, -30, 70], degrees=True).as_matrix()  # the accelerometer on the drawer
+    felt = np.outer(make_interp_spline(t, x, k=5)(t, 2)[at], [1.0, 0.0, 0.0]) + np.array([0.0, 0.0, 9.81])
+    felt = felt @ lean + np.array([0.02, -0.05, 0.03]) + rng.normal(0, 0.01, felt.shape)
+    names = ["t", "x [mm]", *(f"a{axis} [m/s2]" for axis in "xyz")]
+    table(folder / "motion.csv", names, t[at], 1e3 * (x[at] + rng.normal(0, 1e-4, len(t[at]))), felt)
     force = np.stack([f, np.clip(t - 5, 0, 1) * np.sin(2 * t), 0 * t], axis=1)
     return write(folder, t, force, motion, "object: drawer\n", DRAWER_SEGMENTS, seed)
 
@@ -72,21 +77,34 @@ def identified(path: Path) -> dict[str, Any]:
 
 
 CASES = {
-    "encoder": (write_door, "angle: q", DOOR, 0),
-    "gyroscope": (write_door, "angular_rate: [gx, gy, gz]", DOOR, 1),
-    "runner": (write_drawer, "travel: x", drawer_files.TRUTH, 0),
+    "encoder": (write_door, "angle: q", DOOR, 0, 0.06),
+    "gyroscope": (write_door, "angular_rate: [gx, gy, gz]", DOOR, 1, 0.06),
+    "accelerometer": (write_drawer, "acceleration: [ax, ay, az]", drawer_files.TRUTH, 0, 0.4),
+    "runner": (write_drawer, "travel: x", drawer_files.TRUTH, 0, 0.06),
 }
 
 
-@pytest.mark.parametrize(("make", "motion", "truth", "seed"), CASES.values(), ids=CASES.keys())
-def test_the_clock_and_every_number_are_found(tmp_path: Path, make: Any, motion: str, truth: Any, seed: int) -> None:
+@pytest.mark.parametrize(("make", "motion", "truth", "seed", "width"), CASES.values(), ids=CASES.keys())
+def test_the_clock_and_every_number_are_found(
+    tmp_path: Path, make: Any, motion: str, truth: Any, seed: int, width: float
+) -> None:
     result = identified(make(tmp_path, seed, motion))
     assert result["verdict"]["passed"], result["verdict"]
     assert result["clocks"]["wrench"]["reference_minus_device_s"] == pytest.approx(-LATE_S, abs=5e-4)
     for name, value in truth.items():
         low, high = result["parameters"][name]["ci95"]
         assert low <= value <= high, (name, value, low, high)
-        assert high - low < 0.06 * value
+        assert high - low < width * value
+
+
+def test_an_accelerometer_needs_rests_that_are_stated(tmp_path: Path) -> None:
+    path = write_drawer(tmp_path, 0, "acceleration: [ax, ay, az]")
+    path.write_text(path.read_text().replace(f"static: {RESTS}, ", ""))
+    done = palpate("identify", path)
+    assert done.returncode == 1
+    assert (
+        "segments.static: this key is missing: an accelerometer does not tell rest from an even motion" in done.stderr
+    )
 
 
 REFUSED = {

@@ -1,19 +1,23 @@
-"""An angle from a gyroscope: the rate about one axis, integrated, with the rate's zero from rests or from a swing."""
+"""An angle from a gyroscope, whose rate is integrated, or a travel from an accelerometer, twice; zeros from rests."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.motion.clock import noise_floor
-from palpate.physics.arrays import BoolArray, FloatArray, least_squares, runs
+from palpate.motion.clock import Interval, noise_floor
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, runs, segment_mask
 
 REST_S, WINDOW_S = 0.5, 0.25
 """A rest is at least so long; steadiness is judged in such windows."""
 STEADY = 3.0
 """Times the noise by which the means of a rest's windows may differ."""
+OPENS = 0.3
+"""Share of the travel beyond which the sense of the first motion shows."""
 SLOWER = 0.4
 """Waves slower than so much of a swing are none of it."""
 ZERO_RAD_S, CREEP_RAD_S = 0.2, 0.01
@@ -23,18 +27,22 @@ does not rest."""
 
 @dataclass(frozen=True, slots=True)
 class Gyroscope:
-    """What is known of a gyroscope whose rate was integrated."""
+    """What is known of a gyroscope whose rate was integrated; or, with `rests`, of an accelerometer."""
 
     zero_std: float
-    """How well the zero of its rate is known, rad/s."""
+    """How well the zero of the rate is known, rad/s; of an accelerometer that of the speed, m/s."""
     noise: float
-    """Standard deviation of the white noise of a sample, rad/s."""
+    """Standard deviation of the white noise of a sample, rad/s or m/s2."""
     swing_hz: float
     """Of the free swing that it watched; 0: its zero was read at rests."""
+    rests: tuple[Interval, ...] = ()
+    """Of an accelerometer, s: there its speed is zero."""
 
     def drawn(self, times_s: FloatArray, rng: np.random.Generator) -> FloatArray:
         """(samples,): what its noise makes of the angle, rad, once more."""
         step = float(times_s[1] - times_s[0])
+        if self.rests:
+            return _travel(times_s, rng.normal(0.0, self.noise, len(times_s)), self.rests)
         x = _integral(rng.normal(0.0, self.noise, len(times_s)), step)
         slow = _slow(times_s, self.swing_hz)
         return x - slow @ least_squares(slow, x)
@@ -66,6 +74,42 @@ def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tup
     angle = _integral(rate - np.interp(times_s, at, levels), step)
     words = f"its zero ({_shown(float(levels.mean()), std)}) is that of {len(rests)} rest{'s' * (len(rests) > 1)}"
     return angle - angle[slice(*rests[0])].mean(), Gyroscope(std, noise, 0.0), words
+
+
+def travel_of_acceleration(
+    times_s: FloatArray, force: FloatArray, rests: Sequence[Interval]
+) -> tuple[FloatArray, Gyroscope]:
+    """Integrate the specific force (samples, 3), m/s2, on what slides and does not turn, twice: the travel, m, from the
+    first rest along the direction in which it varies most, so that it opens first. rests: s, in which nothing moves.
+
+    Gravity and the accelerometer's zero are what it shows at rest, in straight lines between; what is left of them
+    makes the speed at the next rest other than zero, and is taken out of it in a straight line (zero-velocity update).
+    """
+    about = main_direction(force)
+    travel = _travel(times_s, force @ about, rests)
+    away = np.abs(travel) > OPENS * float(np.max(np.abs(travel)))
+    travel = travel * float(np.sign(travel[int(np.argmax(away))]))
+    step, noise = float(times_s[1] - times_s[0]), float(noise_floor((force @ about)[:, None])[0])
+    apart = max((b[0] - a[1] for a, b in pairwise(sorted(rests))), default=float(np.ptp(times_s)))
+    return travel, Gyroscope(noise * float(np.sqrt(step * apart)) / 2, noise, 0.0, tuple(rests))
+
+
+def main_direction(x: FloatArray) -> FloatArray:
+    """(columns,): the unit vector along which (samples, columns) varies most."""
+    _, vectors = np.linalg.eigh(np.cov(x.T).reshape(x.shape[1], x.shape[1]))
+    return np.asarray(vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1]), dtype=float)
+
+
+def _travel(times_s: FloatArray, x: FloatArray, rests: Sequence[Interval]) -> FloatArray:
+    step, at = float(times_s[1] - times_s[0]), sorted(rests)
+    inside = [segment_mask(times_s, [rest]) for rest in at]
+    middles = [float(np.mean(rest)) for rest in at]
+    speed = _integral(x - np.interp(times_s, middles, [float(np.mean(x[i])) for i in inside]), step)
+    ends = [t for rest in at for t in rest]
+    speed = speed - np.interp(times_s, ends, np.repeat([float(np.mean(speed[i])) for i in inside], 2))
+    speed[np.any(inside, axis=0)] = 0.0
+    travel = _integral(speed, step)
+    return travel - float(np.mean(travel[inside[0]]))
 
 
 def _swung(t: FloatArray, rate: FloatArray, step: float, noise: float) -> tuple[FloatArray, Gyroscope, str]:

@@ -64,10 +64,16 @@ class PosesPart(FilePart):
         "[gx, gy, gz]",
     )
 
+    acceleration: Three | None = optional(
+        "the same by an accelerometer on what slides: specific force along its x, y, z, integrated twice between the "
+        "rests that segments.static lists",
+        "[ax, ay, az]",
+    )
+
     @property
-    def along(self) -> tuple[Literal["angle", "travel", "angular_rate"], list[str]] | None:
+    def along(self) -> tuple[Literal["angle", "travel", "angular_rate", "acceleration"], list[str]] | None:
         """What tells one coordinate alone, and its channels."""
-        for name in ("angle", "travel", "angular_rate"):
+        for name in ("angle", "travel", "angular_rate", "acceleration"):
             value: str | list[str] | None = getattr(self, name)
             if value is not None:
                 return name, [value] if isinstance(value, str) else value
@@ -84,7 +90,8 @@ class PosesPart(FilePart):
                 raise ValueError(f"joints and {' and '.join(sorted(others))} tell the same: give one of them")
             return self
         if self.along is not None:
-            given = {"position", "orientation", "stored", "angle", "travel", "angular_rate"} & self.model_fields_set
+            given = {"position", "orientation", "stored", "angle", "travel", "angular_rate", "acceleration"}
+            given &= self.model_fields_set
             if len(given) > 1:
                 raise ValueError(f"{' and '.join(sorted(given))} tell the same: give one of them")
             return self

@@ -17,7 +17,7 @@ from palpate.findings import Finding, Severity
 from palpate.motion.arm import Arm
 from palpate.motion.clock import evenly_sampled
 from palpate.motion.frames import hinge_from_motion
-from palpate.motion.integration import angle_of_rate
+from palpate.motion.integration import angle_of_rate, main_direction, travel_of_acceleration
 from palpate.motion.tracked import Jump, pose_noise, rotations_of, without_jumps
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.motion import Poses, exp_rotation
@@ -35,6 +35,7 @@ ALIKE: dict[Stored, Stored] = {
     "euler-zyx": "rotation-vector",
 }
 """Readings that take the same numbers."""
+RESTS = "state all times in which it rests: static: [[0.5, 4.5], [25, 26], [58, 59]]"
 HELD_SHARE = 0.5
 """Share of the rows that may repeat the one before while the body moves."""
 OFF_HINGE_M, FAR_BETTER = 0.005, 0.2
@@ -108,13 +109,13 @@ def _frames(experiment: Experiment[Any]) -> dict[str, FloatArray]:
 
 def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: list[str]) -> Body:
     """The poses of what turns about z, or slides along x, by one coordinate."""
-    key, slides = f"{KEY}.{kind}", kind == "travel"
+    key, slides = f"{KEY}.{kind}", kind in ("travel", "acceleration")
     model = object_model(experiment)
     if [joint.kind for joint in model.mechanism.joints] != ["slide" if slides else "turn"]:
         others = "angle or angular_rate" if slides else "travel"
         wrong = f"the object {model.name!r} {'does not slide' if slides else 'does not turn about a hinge'}"
         raise experiment.problem(key, wrong, f"write {others}, or position and orientation")
-    units = {"angle": "rad", "travel": "m", "angular_rate": "rad/s"}
+    units = {"angle": "rad", "travel": "m", "angular_rate": "rad/s", "acceleration": "m/s2"}
     x = recordings.stacked(experiment, key, recording, names, [units[kind]] * len(names))
     with experiment.at(key):
         even = evenly_sampled(recording[names[0]].clock.times_s, x, what=kind)
@@ -124,12 +125,22 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
             q = q.copy()
             q[seen] = np.unwrap(q[seen])
         elif kind == "angular_rate":
-            about = _main_direction(even.x)
+            about = main_direction(even.x)
             angle, gyroscope, words = angle_of_rate(even.times_s, even.x @ about, swings=False)
             if len(names) == 3 and float(np.max(angle)) < -float(np.min(angle)):
                 angle = -angle
             q = np.where(np.isfinite(even.seen_x).all(axis=1), angle, np.nan)
             findings.append(Finding("gyroscope", f"the angle is the integral of the rate: {words}", key))
+        elif kind == "acceleration":
+            rests = recordings.segments_of(experiment, even.times_s, even.rows)["static"]
+            if not rests:
+                wrong = "an accelerometer does not tell rest from an even motion"
+                raise experiment.problem("segments.static", f"this key is missing: {wrong}", RESTS)
+            travel, gyroscope = travel_of_acceleration(even.times_s, even.x, rests)
+            q = np.where(np.isfinite(even.seen_x).all(axis=1), travel, np.nan)
+            evidence = f"the travel is the acceleration integrated twice, with {len(rests)} rests"
+            vague = f"it drifts by some {1e3 * gyroscope.zero_std:.2g} mm/s, and what follows the position is vague"
+            findings.append(Finding("accelerometer", f"{evidence}: {vague}", key))
     n, line = len(q), np.eye(3)[0 if slides else 2]
     seen = np.isfinite(q)
     rotation = np.broadcast_to(np.eye(3), (n, 3, 3)) if slides else exp_rotation(np.outer(np.nan_to_num(q), line))
@@ -146,12 +157,6 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
         findings=tuple(findings),
         gyroscope=gyroscope,
     )
-
-
-def _main_direction(x: FloatArray) -> FloatArray:
-    """(columns,): the unit vector along which (samples, columns) varies most."""
-    _, vectors = np.linalg.eigh(np.cov(x.T).reshape(x.shape[1], x.shape[1]))
-    return np.asarray(vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1]), dtype=float)
 
 
 def _numbers(

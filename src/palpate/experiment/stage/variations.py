@@ -295,7 +295,7 @@ def taken_as_exact(fit: Fit) -> list[str]:
     """Keys of `uncertain` that apply to these inputs but were not declared."""
     x, mechanism = fit.inputs, fit.inputs.mechanism
     keys = ["fixed"] if x.unloaded else ["load_cell_scale"]
-    if x.gyroscope is not None:
+    if x.gyroscope is not None and not x.gyroscope.rests:
         keys.append("gyroscope_scale")
     if x.imu is not None:
         keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
