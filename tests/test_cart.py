@@ -113,6 +113,16 @@ def test_what_rolls_on_casters_is_identified(name: str, seed: int, tmp_path: Pat
     assert data["replay"]["rms"] < 0.003
 
 
+def test_an_imu_on_a_walker_sharpens_its_numbers(tmp_path: Path) -> None:
+    cart = carts.with_casters(carts.random_cart(2), 2, ((0.45, 0.22), (0.45, -0.22)))
+    data = identified(tmp_path, cart, 2, f"object: walker\nmechanism: {{trail: {cart.trail} m}}\n", imu=True)
+    assert data["verdict"]["passed"], data["verdict"]["reasons"]
+    assert data["motion"]["from"] == "markers and IMU"
+    assert not outside(data, cart.truth)
+    low, high = data["parameters"]["m"]["ci95"]
+    assert high - low < 0.002 * cart.truth["m"]
+
+
 def test_dry_friction_in_the_pivots_of_casters_is_found(tmp_path: Path) -> None:
     cart = carts.with_casters(carts.random_cart(1), 1, ((0.45, 0.22), (0.45, -0.22)), dry=True)
     elements = "".join(f"  - {{type: coulomb, name: c_swivel_{i}, acts_on: caster_{i}_swivel}}\n" for i in (1, 2))

@@ -189,9 +189,18 @@ PLACES = {
 
 
 def write(
-    folder: Path, cart: Cart, seed: int, yaml: str, *, moved: dict[str, float] | None = None, base: str = ""
+    folder: Path,
+    cart: Cart,
+    seed: int,
+    yaml: str,
+    *,
+    moved: dict[str, float] | None = None,
+    base: str = "",
+    imu: bool = False,
 ) -> Path:
-    """Tables of markers and load cell, and the experiment file: `yaml` and what all have; moved: markers, m ahead."""
+    """Tables of markers and load cell, of an IMU beside it where it is asked for, and the experiment file: `yaml` and
+    what all have; moved: markers, m ahead.
+    """
     run, rng = pushed(cart, seed), np.random.default_rng([seed, 34])
     n = len(run.t)
     S = (
@@ -226,6 +235,7 @@ def write(
     save_table(folder / "wrench.csv", ["t", *CHANNELS], np.column_stack([run.t + 1.3, shown]), "%.7g")
     seen = ", ".join(f"{m}: {{column: [{m}_x, {m}_y, {m}_z], unit: m}}" for m in places)
     channels = ", ".join(f"{c}: {{column: {c}, unit: {'N' if c[0] == 'f' else 'N m'}}}" for c in CHANNELS)
+    more = f"\n  imu: {_imu(folder, run, r, rng)}" if imu else ""
     base = base or ("{axle: [A1, A2]}" if cart.axle else "{ahead: [B1, B2]}")
     path = folder / "cart.yaml"
     path.write_text(
@@ -233,7 +243,7 @@ def write(
 stage: body
 recordings:
   mocap: {{file: markers.csv, time: {{column: t, unit: s}}, columns: {{{seen}}}}}
-  wrench: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{channels}}}}}
+  wrench: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{channels}}}}}{more}
 markers:
   sensor: {{markers: [S1, S2, S3], offset: {{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}}}}
   base: {base}
@@ -241,3 +251,17 @@ segments: {{static: [0.2, 2], train: {list(TRAIN)}, test: {list(TEST)}}}
 {yaml}"""
     )
     return path
+
+
+def _imu(folder: Path, run: Run, r: Array, rng: np.random.Generator) -> str:
+    """What an IMU at r shows, somehow turned and 12.3 ms late: its table, and the recording's part of the file."""
+    turn, zero = Rotation.from_rotvec([0.5, -2.0, 1.0]).as_matrix(), np.zeros(len(run.t))
+    omega, omega_dot = (np.stack([zero, zero, x], axis=1) for x in (run.speeds[:, 2], run.changes[:, 2]))
+    a = np.column_stack([run.changes[:, :2], zero + GRAVITY])
+    a = a + np.cross(omega_dot, r) + np.cross(omega, np.cross(omega, r))
+    shown = np.hstack([a @ turn, omega @ turn]) + rng.normal(0, [0.02] * 3 + [0.002] * 3)
+    shown += rng.normal(size=shown.shape) * np.repeat([0.01, 0.002], 3)
+    kinds = {f"{k}.{axis}": u for k, u in (("acceleration", "m/s2"), ("angular_rate", "rad/s")) for axis in "xyz"}
+    save_table(folder / "imu.csv", ["t", *kinds], np.column_stack([run.t + 0.0123, shown]), "%.7g")
+    columns = ", ".join(f"{name}: {{column: {name}, unit: {unit}}}" for name, unit in kinds.items())
+    return f"{{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{columns}}}}}"

@@ -303,7 +303,7 @@ class Planar(Mechanism):
         return (values[-3], values[-2], values[-1])
 
     def _stacked(self, *parts: FloatArray) -> FloatArray:
-        return np.stack([parts[i] for i in self._kept], axis=-1)
+        return np.stack(np.broadcast_arrays(*(parts[i] for i in self._kept)), axis=-1)
 
     def _complete(
         self, k: Kinematics, angles: Sequence[Scalar], speeds: Triple, changes: Triple, fn: Functions
