@@ -50,6 +50,8 @@ WITHOUT_IMU: Sequence[Misfit] = (
     Misfit("Stribeck friction", GATE, (gates.stribeck,), ("friction-speed",)),
     Misfit("hysteretic spring", GATE, (gates.hysteresis,), ("memory",)),
     Misfit("Bouc-Wen spring", GATE, (gates.bouc_wen,), ("memory",)),
+    Misfit("Maxwell slip", GATE, (gates.maxwell_slip,), ("memory",)),
+    Misfit("friction that grows with load", GATE, (gates.loaded,), ("friction-load",)),
     Misfit("friction along the travel", GATE, (gates.rough_track,), ("friction-position",)),
     Misfit("quadratic drag", GATE, (gates.drag,), ("drag",)),
     Misfit("leaning hinge", GATE, (gates.leaning,), ("force-position",), ("c_0", "c_1")),

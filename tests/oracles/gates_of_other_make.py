@@ -203,6 +203,22 @@ def hysteresis(run: Run) -> Run:
     return replace(run, torque=run.torque + size * _dahl(run.q, run.speed, width))
 
 
+def maxwell_slip(run: Run) -> Run:
+    """Two springs that are bent by so much and then slide along, one millisecond after the other."""
+    size, limits = run.rng.uniform(0.8, 1.5) * run.gate.b_c, (run.rng.uniform(0.02, 0.05), run.rng.uniform(0.08, 0.2))
+    total, bent = np.zeros(len(run.q)), [0.0, 0.0]
+    for i, way in enumerate(np.diff(run.q, prepend=run.q[0]).tolist()):
+        bent = [min(max(z + way, -r), r) for z, r in zip(bent, limits, strict=True)]
+        total[i] = size / 2 * sum(z / r for z, r in zip(bent, limits, strict=True))
+    return replace(run, torque=run.torque + total)
+
+
+def loaded(run: Run) -> Run:
+    """Bearings whose friction is 6 to 15 % of the torque that acts: t = smooth + mu |t| sgn(v), solved for t."""
+    mu = run.rng.uniform(0.06, 0.15)
+    return replace(run, torque=run.torque / (1 - mu * np.sign(run.torque) * run.held))
+
+
 def bouc_wen(run: Run) -> Run:
     """The same with an exponent of two (Wen 1976), by Euler's steps."""
     size, width = run.rng.uniform(0.8, 1.5) * run.gate.b_c, run.rng.uniform(0.08, 0.25)
