@@ -25,7 +25,10 @@ class Free(Mechanism):
     """
 
     type: ClassVar[str] = "free"
-    frame: ClassVar[str] = "sensor frame of the load cell; inertias are matrix entries about its origin"
+    frame: ClassVar[str] = (
+        "sensor frame of the load cell, or the one that the file declares for a body; inertias are matrix entries "
+        "about its origin"
+    )
     origin: ClassVar[str] = "the sensor frame"
     z_up: ClassVar[bool] = True
     rows: ClassVar[tuple[Row, ...]] = WRENCH_ROWS
