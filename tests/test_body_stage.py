@@ -203,6 +203,20 @@ def test_zones_that_contact_drew_along_do_not_hide_it(tmp_path: Path) -> None:
         assert fit.solution[name].value == pytest.approx(truth.parameters[name], rel=0.05), name
 
 
+def test_stops_are_not_drawn_in_by_what_contact_spoiled(tmp_path: Path) -> None:
+    """A buffer at 72 deg: all above 68 was left out, and with it the zone of b_bc."""
+
+    def buffer(run: doors.Run) -> doors.Run:
+        return replace(run, stops=(0.0, np.radians(72)), stop=(1000.0, 100.0))
+
+    experiment = read_experiment(doors.write(tmp_path, 3, buffer)[0])
+    fit, truth = fit_prepared(experiment, prepare_experiment(experiment)), doors.simulate(3, buffer)[0].door
+    assert fit.inputs.stops is not None
+    assert np.degrees(fit.inputs.stops[1]) == pytest.approx(72, abs=1)
+    for name in ("I", "b_bc", "b_s"):
+        assert fit.solution[name].value == pytest.approx(truth.parameters[name], rel=0.1), name
+
+
 def test_c_that_a_compiler_refuses_is_a_warning(
     door: tuple[Path, DoorTwin], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -524,6 +524,13 @@ def fit_inputs(
         if stops is None:
             break
         fit = fitted(stops, shapes=best, near=fit)
+    if fit.inputs.stops != inputs.stops:  # a fit that contact spoiled stands out where there is none
+        kept = fit.shaped
+        wide = fitted(inputs.stops, begun, best if kept is None else lambda _: kept, fit)
+        outer = _contact(along_travel(wide)[0], wide.residuals(p=fit.p)[:, 0], inputs.step)
+        if outer is not None and _wider(outer, fit.inputs.stops, inputs.step):
+            other = fitted(outer, shapes=best, near=fit)
+            fit = other if _inner_stops(other) is None else fit
     if fit.shaped is None:
         return fit
     as_given = replace(fit_balance(fit.inputs, fit.moved, fit.balance), model=inputs.model)
@@ -681,10 +688,18 @@ def along_travel(fit: Fit) -> tuple[FloatArray, FloatArray]:
 
 def _inner_stops(fit: Fit) -> tuple[float, float] | None:
     """Stops farther in, where the residual near an end of the travel stands far out of the rest; None: as they are."""
-    position, residual = along_travel(fit)
+    return _contact(*along_travel(fit), fit.inputs.step)
+
+
+def _wider(outer: tuple[float, float], inner: tuple[float, float] | None, step: float) -> bool:
+    return inner is not None and (outer[0] < inner[0] - step or outer[1] > inner[1] + step)
+
+
+def _contact(position: FloatArray, residual: FloatArray, step: float) -> tuple[float, float] | None:
+    """Between which positions nothing stands out; None: nowhere does it."""
     if len(position) < LEAST_SEEN:
         return None
-    low, high, step = float(position.min()), float(position.max()), fit.inputs.step
+    low, high = float(position.min()), float(position.max())
     middle = np.abs(position - (low + high) / 2) < 0.25 * (high - low)
     if middle.sum() < LEAST_SEEN / 4:
         return None
