@@ -151,3 +151,12 @@ def test_a_real_pendulum_on_a_motor(tmp_path: Path, real_folder: Path) -> None:
     guesses = guessed(tmp_path, real_folder / "dfki_pendulum" / "ddp_swingup.csv")
     assert (guesses["object"]["value"], guesses["recordings.signals.sign"]["value"]) == ("pendulum", "on-object")
     identified(tmp_path)
+
+
+@pytest.mark.real
+@pytest.mark.filterwarnings("error")
+def test_a_position_whose_noise_does_not_show_gets_a_bandwidth(tmp_path: Path, real_folder: Path) -> None:
+    guesses = guessed(tmp_path, real_folder / "dfki_pendulum" / "gravity_compensation.csv")
+    assert guesses["filtering.bandwidth"]["value"] == "{bandwidth: 6 Hz}"
+    done = palpate("identify", tmp_path / "mine.yaml", "-o", tmp_path / "out")
+    assert done.returncode == 3, done.stderr  # the hand was not measured: told, not crashed

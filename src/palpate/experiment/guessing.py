@@ -22,7 +22,7 @@ from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.experiment.file.starting import CAPTURE, starting_experiment
 from palpate.experiment.inspection import inspect_recordings
 from palpate.motion.clock import evenly_sampled
-from palpate.motion.derivatives import at_rest, derivative_noise, savitzky_golay, signal_noise
+from palpate.motion.derivatives import at_rest, derivative_noise, savitzky_golay, signal_bandwidth, signal_noise
 from palpate.motion.extrinsics import Placement, imu_on_load_cell
 from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, runs
@@ -57,6 +57,8 @@ REST_S, SHORTEST_S, SLOW_SHARE, TRAIN_SHARE = 0.6, 3.0, 0.35, 0.62
 """A rest and what is moved are longer; slow is so much below the fast; so much of what moves trains."""
 EVEN = 0.003
 """Share of a signal's range within which it does not change."""
+HAND_HZ = 6.0
+"""What hands do is slower."""
 MOUNTED_S = 60.0
 """So much of a recording tells how the IMU sits."""
 SURE = 0.05
@@ -272,6 +274,11 @@ def _of_table(
     if elements:
         lines.add("elements:")
         lines.guess(f"- {elements[0]}", elements[1], "elements")
+    try:
+        signal_bandwidth(best.times_s, best.q[:, None], units={best.position.kind: SI[best.position.kind]})
+    except DataProblem:
+        why = "the noise of the position does not show, by which it would be chosen; hands are slower"
+        lines.guess(f"filtering: {{bandwidth: {HAND_HZ:g} Hz}}", why, "filtering.bandwidth")
     _segments(lines, best)
     return Guessed("\n".join(lines.lines) + "\n", tuple(lines.guesses))
 
@@ -452,8 +459,9 @@ def _untouched(table: _Table, rests: Sequence[tuple[int, int]]) -> tuple[int, in
         limit = max(EVEN * float(np.ptp(x)), 5 * float(np.std(x[a : a + first])))
         changed = np.abs(x[a:b] - np.median(x[a : a + first])) > limit
         b = a + int(np.argmax(changed)) if changed.any() else b
-    small = abs(float(np.median(table.effort_x[a:b]))) < 0.1 * float(np.ptp(table.effort_x))
-    return (a, b) if small and (b - a) > 3 * first else None
+    long = b - a > 3 * first
+    small = long and abs(float(np.median(table.effort_x[a:b]))) < 0.1 * float(np.ptp(table.effort_x))
+    return (a, b) if small else None
 
 
 # --- files of several instruments -------------------------------------------------------------------------------------
