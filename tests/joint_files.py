@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
 
 NOISE_M, NOISE_N, NOISE_NM = 2e-4, 0.05, 2e-3
@@ -71,6 +72,24 @@ markers:
 segments: {segments}
 {keys}"""
     )
+    return path
+
+
+def add_imu(path: Path, moved: Moved, seed: int = 0) -> Path:
+    """An IMU on that body, turned somehow, whose clock shows half a second more."""
+    rng, t, q = np.random.default_rng([seed, 3]), moved.times_s, moved.rotation
+    place, turn = moved.position + q.apply([0.05, -0.1, -0.3]), Rotation.from_rotvec([0.5, -2.0, 1.0])
+    felt = q.inv().apply(make_interp_spline(t, place, k=5)(t, 2) + np.array([0.0, 0.0, 9.80665]))
+    middle = (q[:-2].inv() * q[2:]).as_rotvec() / (t[2] - t[0])
+    rate = np.vstack([middle[:1], middle, middle[-1:]])
+    imu = np.hstack([turn.apply(x, inverse=True) for x in (felt, rate)])
+    imu += rng.normal(0, [0.02] * 3 + [0.002] * 3) + rng.normal(size=imu.shape) * np.repeat([0.01, 0.002], 3)
+    names = [f"{kind}.{axis}" for kind in ("acceleration", "angular_rate") for axis in "xyz"]
+    write_table(path.parent / "imu.csv", {"t": t + 0.5123, **dict(zip(names, imu.T, strict=True))})
+    units = ["m/s2"] * 3 + ["rad/s"] * 3
+    columns = ", ".join(f"{n}: {{column: {n}, unit: {u}}}" for n, u in zip(names, units, strict=True))
+    line = f"  imu: {{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{columns}}}}}\n"
+    path.write_text(path.read_text().replace("markers:\n", f"{line}markers:\n", 1))
     return path
 
 

@@ -19,9 +19,10 @@ from palpate.model import Model
 from palpate.motion.joints import centre_of_rotation, crossing_axes, pivot_from_motion
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.motion import Poses
+from tests import pose_files
 from tests.command import palpate as command
 from tests.conftest import needs, needs_program
-from tests.joint_files import ROOM, write, write_table
+from tests.joint_files import ROOM, add_imu, write, write_table
 from tests.oracles import pivots_mujoco as pivots
 
 SEGMENTS = "{static: [0.3, 2.7], train: [3.5, 22], test: [22.5, 29.5]}"
@@ -251,6 +252,36 @@ def test_a_table_may_hold_both_angles_and_torques_of_a_joystick(tmp_path: Path) 
     path.write_text(JOYSTICK.replace("    efforts: [ta, tb]\n", ""))
     with pytest.raises(PalpateError, match="give coordinates and efforts, as many of the one as of the other"):
         read_experiment(path)
+
+
+def test_an_imu_on_a_hanging_load_sharpens_it(folder: Path, tmp_path: Path) -> None:
+    result = run_experiment(read_experiment(add_imu(file_of(tmp_path, "ball"), pivots.simulate("ball", 0))))
+    assert result.passed, result.findings
+    assert result.data["motion"]["from"] == "markers and IMU"
+    alone = json.loads((folder / "ball" / "out" / "result.json").read_text())
+    truth = pivots.truth("ball", pivots.frame_of("ball", pivots.simulate("ball", 0), ROOM, 0.0))
+    for name, value in truth.items():
+        low, high = result.data["parameters"][name]["ci95"]
+        assert low <= value <= high, (name, low, value, high)
+    left = [x["rms"]["test"]["n_x"]["value"] for x in (alone, result.data)]
+    assert left[1] < 0.5 * left[0]
+
+
+def test_a_robot_or_tracker_shows_a_hanging_load_too(tmp_path: Path) -> None:
+    moved, tool = pivots.simulate("ball", 0), np.array([0.05, 0.02, -0.4])
+    wrench = moved.wrench.copy()
+    wrench[:, 3:] -= np.cross(tool, wrench[:, :3])
+    place = moved.rotation.apply(tool) + np.array([0.5, 0.2, 0.9])
+    head = f"object: hanging-load\n{KEYS}"
+    signals = (moved.times_s, place, moved.rotation, wrench)
+    segments = "{static: [0.3, 2.7], train: [3.5, 22], test: [22.5, 29.3]}"
+    path = pose_files.write(tmp_path, np.random.default_rng(0), *signals, head, segments)
+    result = run_experiment(read_experiment(path))
+    assert result.passed, result.findings
+    truth = pivots.truth("ball", pivots.frame_of("ball", moved, Rotation.identity(), 0.0))
+    for name, value in truth.items():
+        low, high = result.data["parameters"][name]["ci95"]
+        assert low <= value <= high, (name, low, value, high)
 
 
 def test_the_mass_must_be_weighed(tmp_path: Path) -> None:
