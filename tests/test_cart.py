@@ -148,6 +148,15 @@ def test_a_trail_that_is_wrong_is_named_and_found_where_the_data_shall_tell_it(t
     assert high - low < 0.002
 
 
+def test_casters_that_nobody_knows_are_not_guessed(tmp_path: Path) -> None:
+    mechanism = load_object("office-chair").mechanism
+    assert isinstance(mechanism, Planar)
+    cart = carts.with_casters(carts.random_cart(12, axle=False), 12, mechanism.casters)  # it hardly gets anywhere
+    path = carts.write(tmp_path, cart, 12, f"object: office-chair\nmechanism: {{trail: {cart.trail} m}}\n")
+    with pytest.raises(palpate.PalpateError, match=r"segments\.train: the path does not tell where casters point in 6"):
+        run_experiment(read_experiment(path))
+
+
 def test_casters_that_the_model_lacks_are_noticed(tmp_path: Path) -> None:
     cart = carts.with_casters(carts.random_cart(1), 1, PLACES)
     data = identified(tmp_path, cart, 1)

@@ -24,6 +24,8 @@ ASKEW_RAD, AHEAD_M = np.radians((0.5, 1.5)), np.array([0.005, 0.015])
 """From where on markers and motion disagree about an axle: a warning, a failure."""
 LOST_M = 0.02
 """An axle that is known no better is not known."""
+UNTOLD = 0.5
+"""Share of the samples of segments in which casters may be anywhere; those are left out."""
 SLIPS_RAD, SKIDS_RAD = np.radians(0.7), np.radians(3.0)
 """What an axle goes aside of where it is headed (RMS): a warning, a failure."""
 SURELY, ALIKE_S, SLOW_S, NOISE_S, ORDER = 4.0, 1.0, 0.4, 0.11, 4
@@ -83,6 +85,22 @@ def base_of(
         known[[2, 3]] = np.linalg.cholesky(covariance + np.diag(SURE_STD**2))
         root = np.hstack([root, known])
     return Base(poses, body.frames[mechanism.floor] @ T_level @ T_axle, root, tuple(findings))
+
+
+def unsettled(poses: Poses, mechanism: Mechanism, segments: Mapping[str, Sequence[Segment]]) -> BoolArray:
+    """(samples,): where the path does not tell how casters point; refused where that is most of a kind of segments."""
+    unknown = mechanism.unsettled(poses)
+    for kind in ("train", "test"):
+        inside = segment_mask(poses.times_s, segments[kind]) & poses.seen
+        share = float(unknown[inside].mean()) if inside.any() else 0.0
+        if share > UNTOLD:
+            raise DataProblem(
+                f"segments.{kind}",
+                f"the path does not tell where casters point in {100 * share:.0f} % of them, before they have followed "
+                "it and while they turn round",
+                remedy="push it ahead by half a metre before they begin, and move it farther than to and fro",
+            )
+    return unknown
 
 
 def axle_by_motion(poses: Poses, used: BoolArray) -> Axle:

@@ -13,7 +13,7 @@ import numpy as np
 from palpate.elements import Foot, FootFriction, Parameter
 from palpate.elements.element import Element
 from palpate.errors import PalpateError
-from palpate.experiment.stage.base import base_of
+from palpate.experiment.stage.base import base_of, unsettled
 from palpate.experiment.stage.capture import CapturedMotion
 from palpate.experiment.stage.fit import Fit, Rolled, solve_with
 from palpate.experiment.stage.inputs import compressed, level_axes, time_from
@@ -115,7 +115,7 @@ def ground_of(
             _root(known.covariance),
             known.vertical,
             grounded=np.zeros(len(poses), dtype=bool),
-            blocked=mechanism.unsettled(base.poses),
+            blocked=unsettled(base.poses, mechanism, segments),
             points=(),
             findings=(*findings, *base.findings),
         )
