@@ -119,7 +119,7 @@ def write(
 
     wrench: on the object, about the tool's origin and in its axes. cells: how many load cells share it.
     stored: what the file holds; said: what the experiment file says. unit, unit_said: of the positions.
-    world_axes: the wrench is not in the sensor's axes. damage: to the poses, "spike" or "step".
+    world_axes: the wrench is not in the sensor's axes. damage: to the poses, "spike", "step" or "slow".
     """
     at = np.arange(0, t[-1], 1 / RATE_HZ)
     where = make_interp_spline(t, position, k=3)(at) + rng.normal(0, NOISE_M, (len(at), 3))
@@ -129,6 +129,9 @@ def write(
         where[3000:3004] += [0.05, 0.0, 0.02]
     if damage == "step":
         where[3000:] += [0.05, 0.0, 0.02]
+    if damage == "slow":
+        held = np.arange(len(at)) // 5 * 5
+        where, turned = where[held], turned[held]
     numbers = {
         "xyzw": turned.as_quat,
         "wxyz": lambda: np.roll(turned.as_quat(), 1, axis=1),

@@ -15,15 +15,17 @@ import palpate
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
 from palpate.physics.inertia import PHI_NAMES
-from tests import box_files
 from tests.command import palpate as command
-from tests.conftest import needs_program
+from tests.conftest import needs, needs_program
+
+needs("mujoco", "mujoco")
+
+from tests import box_files  # noqa: E402
 
 WAYS: dict[str, dict[str, Any]] = {
     "poses, whose vertical is off": {"tilt_deg": 1.5},
-    "markers": {"by": "markers"},
     "markers and an IMU": {"by": "markers", "imu": True},
-    "poses and an IMU, a suitcase": {"cells": 1, "imu": True},
+    "markers of a suitcase": {"by": "markers", "cells": 1},
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,16 +17,32 @@ from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.run import prepare_experiment
 from palpate.motion.tracked import pose_noise, rotations_of, without_jumps
 from palpate.physics.motion import Poses
 from palpate.recording.recording import Channel, Clock, Recording
 from tests import drawer_files, pose_files
 from tests.command import palpate as command
+from tests.conftest import needs
 
 OBJECTS: dict[str, tuple[Callable[..., Path], dict[str, float]]] = {
     "door": (pose_files.write_door, pose_files.DOOR),
     "drawer": (pose_files.write_drawer, drawer_files.TRUTH),
 }
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of a door with three load cells, and of one by a robot's joints: to be copied."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("three", "arm")}
+    pose_files.write_door(folders["three"], cells=3)
+    pose_files.write_door(folders["arm"], 2, stored="joints")
+    return folders
+
+
+def _copied(folder: Path, to: Path) -> Path:
+    shutil.copytree(folder, to, dirs_exist_ok=True)
+    return to / "poses.yaml"
 
 
 def _run(kind: str, folder: Path, seed: int = 0, **options: Any) -> Result:
@@ -55,9 +72,6 @@ def test_the_truth_is_inside_its_intervals(kind: str, tmp_path: Path) -> None:
         ("door", {"said": "wxyz"}, r"leaves its hinge by .* mm \(rms\), but so by 0\.\d+ mm only. Write stored: xyzw"),
         ("drawer", {"said": "wxyz"}, "read in a wrong way .*: write stored: xyzw"),
         ("door", {"world_axes": True}, "in the axes of the world"),
-        ("drawer", {"world_axes": True}, "in the axes of the world"),
-        ("drawer", {"damage": "step"}, r"jumps by 5\d\.\d mm and .* at 23.98 s and stays there"),
-        ("drawer", {"unit": "mm", "unit_said": "m"}, "the positions span .* m; is their unit mm"),
     ],
 )
 def test_what_is_wrong_is_said(kind: str, options: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -68,12 +82,18 @@ def test_what_is_wrong_is_said(kind: str, options: dict[str, Any], words: str, t
     assert any(re.search(words, sentence) for sentence in said), said
 
 
-def test_a_pose_that_is_away_for_a_moment_is_left_out_and_named(tmp_path: Path) -> None:
-    result = _run("drawer", tmp_path, damage="spike")
-    assert result.passed
-    said = [f.evidence for f in result.findings if f.cause == "poses"]
-    assert len(said) == 1
-    assert re.search(r"jumps away and comes back \(most by 5\d\.\d mm and .* at 23.98 s\)", said[0])
+@pytest.mark.parametrize(
+    ("options", "words", "fatal"),
+    [
+        ({"damage": "spike"}, r"jumps away and comes back \(most by 5\d\.\d mm and .* at 23.98 s\)", False),
+        ({"damage": "step"}, r"jumps by 5\d\.\d mm and .* at 23.98 s and stays there", True),
+        ({"unit": "mm", "unit_said": "m"}, "the positions span .* m; is their unit mm", True),
+        ({"damage": "slow"}, "only every 5th row is new", True),
+    ],
+)
+def test_poses_that_no_body_takes_are_named(options: dict[str, Any], words: str, fatal: bool, tmp_path: Path) -> None:
+    found = prepare_experiment(read_experiment(pose_files.write_drawer(tmp_path, **options))).findings
+    assert [f.fatal for f in found if re.search(words, f.sentence)] == [fatal], found
 
 
 def test_a_force_that_is_only_turned_is_not_believed(tmp_path: Path) -> None:
@@ -137,9 +157,8 @@ def test_the_order_of_a_quaternion_follows_from_its_names_or_must_be_said(tmp_pa
     assert read_experiment(path).config.recordings.poses.reading == "xyzw"
 
 
-def test_three_load_cells_on_one_door_are_a_list(tmp_path: Path) -> None:
-    path = pose_files.write_door(tmp_path, cells=3)
-    result = run_experiment(read_experiment(path))
+def test_three_load_cells_on_one_door_are_a_list(written: dict[str, Path]) -> None:
+    result = run_experiment(read_experiment(written["three"] / "poses.yaml"))
     assert result.passed, _fatal(result)
     for name, value in pose_files.DOOR.items():
         low, high = result.data["parameters"][name]["ci95"]
@@ -159,8 +178,10 @@ LISTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), LISTS)
-def test_lists_of_sensors_that_do_not_fit_are_refused(old: str, new: str, words: str, tmp_path: Path) -> None:
-    path = pose_files.write_door(tmp_path, cells=3)
+def test_lists_of_sensors_that_do_not_fit_are_refused(
+    old: str, new: str, words: str, written: dict[str, Path], tmp_path: Path
+) -> None:
+    path = _copied(written["three"], tmp_path)
     text = path.read_text().replace("{file: wrist1.csv, ", "{file: wrist1.csv, name: left, ")
     assert old in text
     path.write_text(text.replace(old, new))
@@ -179,10 +200,9 @@ def test_two_load_cells_that_were_exchanged_are_named(tmp_path: Path) -> None:
     assert any("exchange recordings.wrench.0 and recordings.wrench.1" in sentence for sentence in said), said
 
 
-def test_joints_of_a_robot_and_its_urdf_tell_the_poses_of_its_tool(tmp_path: Path) -> None:
-    pytest.importorskip("pinocchio")
-    path = pose_files.write_door(tmp_path, 2, stored="joints")
-    result = run_experiment(read_experiment(path))
+def test_joints_of_a_robot_and_its_urdf_tell_the_poses_of_its_tool(written: dict[str, Path]) -> None:
+    needs("pinocchio", "pinocchio")
+    result = run_experiment(read_experiment(written["arm"] / "poses.yaml"))
     assert result.passed, _fatal(result)
     for name, value in pose_files.DOOR.items():
         low, high = result.data["parameters"][name]["ci95"]
@@ -202,23 +222,25 @@ ARMS = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), ARMS)
-def test_joints_that_do_not_fit_the_urdf_are_refused(old: str, new: str, words: str, tmp_path: Path) -> None:
-    pytest.importorskip("pinocchio")
-    path = pose_files.write_door(tmp_path, stored="joints")
+def test_joints_that_do_not_fit_the_urdf_are_refused(
+    old: str, new: str, words: str, written: dict[str, Path], tmp_path: Path
+) -> None:
+    needs("pinocchio", "pinocchio")
+    path = _copied(written["arm"], tmp_path)
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(PalpateError, match=words):
         run_experiment(read_experiment(path))
 
 
-def test_without_pinocchio_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pinocchio_the_extra_is_named(written: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pinocchio", None)
-    with pytest.raises(PalpateError, match=r"pinocchio"):
-        run_experiment(read_experiment(pose_files.write_door(tmp_path, stored="joints")))
+    with pytest.raises(PalpateError, match=r"reading a URDF needs .*pinocchio"):
+        run_experiment(read_experiment(written["arm"] / "poses.yaml"))
 
 
 def test_poses_and_a_wrench_of_one_bag(tmp_path: Path) -> None:
-    pytest.importorskip("rosbags")
+    needs("rosbags.highlevel", "ros")
     from tests.writers import write_rosbag
 
     path = pose_files.write_drawer(tmp_path)
@@ -235,16 +257,7 @@ def test_poses_and_a_wrench_of_one_bag(tmp_path: Path) -> None:
     position = "position: tool/position, orientation: [tool/orientation.w, tool/orientation.x, tool/orientation.y, "
     both = f"  poses: {{file: session.mcap, {position}tool/orientation.z]}}\n  wrench: {{file: session.mcap}}"
     path.write_text(text[:begin] + both + text[end:])
-    result = run_experiment(read_experiment(path))
-    assert result.passed, _fatal(result)
-    low, high = result.data["parameters"]["m"]["ci95"]
-    assert low < drawer_files.TRUTH["m"] < high
-
-
-def test_a_slow_device_in_a_fast_table_is_named(tmp_path: Path) -> None:
-    path = pose_files.write_drawer(tmp_path)
-    table = pl.read_csv(tmp_path / "robot.csv")
-    slow = table.select("t", pl.exclude("t").gather(pl.Series(np.arange(len(table)) // 5 * 5)))
-    slow.write_csv(tmp_path / "robot.csv")
-    result = run_experiment(read_experiment(path))
-    assert any("only every 5th row is new" in sentence for sentence in _fatal(result))
+    prepared = prepare_experiment(read_experiment(path))
+    assert not any(f.fatal for f in prepared.findings), prepared.findings
+    assert np.nanmax(prepared.inputs.q) == pytest.approx(0.4, abs=0.05)
+    assert prepared.instruments["wrench"].clock is not None
