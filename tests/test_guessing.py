@@ -16,6 +16,8 @@ from palpate.experiment import read_experiment
 from palpate.twin.handle import write_capture_twin
 from tests.command import palpate
 from tests.drawer_files import NOISE_M, NOISE_N, TRUTH, simulate
+from tests.pose_files import DOOR
+from tests.test_encoder import write_door
 
 
 def motion(scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,10 +117,24 @@ def test_a_capture_can_be_inspected_as_it_is(tmp_path: Path) -> None:
     assert palpate("inspect", tmp_path / "mine.yaml").returncode == 0
 
 
+def test_an_encoder_and_a_load_cell_lack_only_where_the_sensor_sits(tmp_path: Path) -> None:
+    own, cell = write_door(tmp_path, 0, "angle: q").read_text(), tmp_path / "ft.csv"
+    named = "t,Fx [N],Fy [N],Fz [N],Tx [Nm],Ty [Nm],Tz [Nm]"
+    cell.write_text(cell.read_text().replace("t,a,b,c,d,e,f", named, 1))
+    guesses = guessed(tmp_path, tmp_path / "motion.csv", cell)
+    assert guesses["object"]["value"] == "hinge"
+    assert {"recordings.poses", "segments.static", "segments.train", "segments.test"} < guesses.keys()
+    text = (tmp_path / "mine.yaml").read_text()
+    assert text.count("# EDIT") == 1
+    stated = next(line for line in own.splitlines() if line.startswith("poses: "))
+    (tmp_path / "mine.yaml").write_text(re.sub(r"poses:   # EDIT.*\n.*\n", stated + "\n", text))
+    covers(identified(tmp_path), **DOOR)
+
+
 REFUSED = {
     "a lever": ("t,angle [deg],force [N]", "multiply the force by its lever"),
     "nothing known": ("t,a,b", r"not plain what this holds.*--header"),
-    "no force": ("t,angle [deg],b", "needs a position and a force"),
+    "no force": ("t,angle [deg],b", "give markers, an encoder or an IMU, and a load cell"),
 }
 
 
@@ -142,7 +158,10 @@ def test_two_tables_or_one_instrument_alone_are_no_experiment(handle_folder: Pat
     t, x, f = motion()
     one, two = (table(tmp_path / name, "t,x,F", t, x, f) for name in ("a.csv", "b.csv"))
     assert "both look like recordings.signals" in palpate("new", one, two).stderr
-    assert "give markers, or an IMU and a load cell" in palpate("new", handle_folder / "imu.csv", "-o", "-").stderr
+    assert (
+        "give markers, an encoder or an IMU, and a load cell"
+        in palpate("new", handle_folder / "imu.csv", "-o", "-").stderr
+    )
     assert "--rate are for recordings" in palpate("new", "door", "--rate", "100").stderr
 
 

@@ -172,6 +172,8 @@ def _instrument(recording: Recording) -> str:
         return "wrench"
     if found.count("acceleration") >= 3 and found.count("speed") >= 3:
         return "imu"
+    if moves:
+        return "coordinate"
     listed = ", ".join(f"{name} [{c.unit}]" for name, c in recording.channels.items())
     raise DataProblem(
         str(recording.source),
@@ -479,6 +481,8 @@ def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording
         raise PalpateError(
             f"{found['signals']} is a table of an object with one freedom, and stands alone: without {others}"
         )
+    if set(found) == {"coordinate", "wrench"}:
+        return _of_encoder(found, recordings, file)
     if set(found) not in (
         {"mocap"},
         {"mocap", "imu"},
@@ -487,7 +491,9 @@ def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording
         {"imu", "wrench"},
     ):
         have = ", ".join(f"{path}: {kind}" for kind, path in found.items())
-        raise PalpateError(f"these recordings alone tell nothing ({have}): give markers, or an IMU and a load cell")
+        raise PalpateError(
+            f"these recordings alone tell nothing ({have}): give markers, an encoder or an IMU, and a load cell"
+        )
     stage = CAPTURE if "mocap" in found else "handle"
     mounted = None if stage == CAPTURE else _mounted([recordings[path] for path in found.values()])
     sign = "" if mounted is None else f", sign: {mounted[0]}"
@@ -513,6 +519,40 @@ def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording
         lines.lines += mounted[1]
         text = _without(text, "imu_pose", "\n".join(lines.lines[before:]) + "\n")
     return Guessed(text, tuple(lines.guesses), "inspect" if stage == CAPTURE else "identify")
+
+
+def _of_encoder(found: Mapping[str, str], recordings: Mapping[str, Recording], file: Path) -> Guessed:
+    """An encoder and a load cell in files of their own."""
+    path, recording, lines = Path(found["coordinate"]), recordings[found["coordinate"]], _Lines()
+    kinds = {name: _kind(channel) for name, channel in recording.channels.items() if channel.samples.ndim == 1}
+    names = [n for n, kind in kinds.items() if kind in ("angle", "position")]
+    name = next((n for n in names if not WANTED.search(n)), names[0])
+    turns = kinds[name] == "angle"
+    position = _signal(recording[name], kinds[name], names)
+    since = replace(position.channel, samples=position.channel.samples - position.channel.samples[0])
+    table = _table(position, replace(position, channel=since), 1.0)
+    if table is None:
+        raise DataProblem(str(path), f"{name!r} never changes", remedy="record a motion")
+    lines.add(
+        f"# Written by `palpate new` from what {path.name} and {Path(found['wrench']).name} show. What they do not"
+    )
+    lines.add("# state is marked GUESS, with the reason; what no recording shows is marked EDIT.")
+    lines.add("palpate: 1")
+    words = ("hinge", "an angle: it turns") if turns else ("drawer", "a length: it slides")
+    lines.guess(f"object: {words[0]}", words[1])
+    lines.add("stage: body")
+    lines.add("recordings:")
+    unit = f", unit: {position.unit}" if position.unit else ""
+    column, key = f"{{q: {{column: {json.dumps(name)}{unit}}}}}", "angle" if turns else "travel"
+    entry = f"{{file: {json.dumps(_relative(path, file))}, columns: {column}, {key}: q}}"
+    lines.guess(f"  poses: {entry}", position.why, "recordings.poses")
+    wrench = Path(found["wrench"])
+    entry = _entry("wrench", recordings[found["wrench"]], _relative(wrench, file))
+    lines.guess(f"  wrench: {entry}", "six forces and moments; if they are what moves the handle: sign: on-handle")
+    lines.add("poses:   # EDIT: the load cell in the frame of the hinge (z along its axis) or slide (x along it), m")
+    lines.add("  sensor: {rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0.8, 0, 0]}")
+    _segments(lines, table)
+    return Guessed("\n".join(lines.lines) + "\n", tuple(lines.guesses))
 
 
 def _without(text: str, key: str, instead: str = "") -> str:
