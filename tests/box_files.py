@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy.spatial.transform import Rotation
 
 from palpate.physics.inertia import phi_from_mass_properties
@@ -15,10 +16,12 @@ from tests.oracles import mujoco_body
 from tests.pose_files import NOISE_M, RATE_HZ, SENSORS, Array
 
 LENGTH_S, HZ, GRAVITY = 38.0, 250.0, 9.80665
-SEGMENTS = "{static: [0.5, 3.5], train: [[6, 29]], test: [29.5, 35]}"
+SEGMENTS = "{static: [0.3, 1.9], train: [[6, 29]], test: [29.5, 35]}"
 MARKERS = np.array(
     [[0.1, 0.0, 0.02], [0.0, 0.0, 0.0], [0.0, 0.12, 0.03], [-0.15, 0.05, 0.1], [0.05, -0.12, 0.14], [-0.1, -0.1, -0.05]]
 )
+HANDLES = ((0.8, np.array([0.01, 0.0, 0.06])), (0.5, np.array([0.0, -0.02, 0.05])))
+"""Masses (kg) and their centres in the sensors' frames, m."""
 IMU = Rotation.from_rotvec([0.4, -1.1, 0.3]), np.array([0.07, 0.03, -0.02])
 IMU_LATE_S = -0.37
 
@@ -83,6 +86,20 @@ def write_box(
         _by_markers(path, rng, t, where, seen, cells)
     if imu:
         _with_imu(path, rng, t, turn, omega, omega_dot, acceleration)
+    return path
+
+
+def add_handles(path: Path, seed: int = 0) -> Path:
+    """Handles on the load cells of a box: while nobody touches them, their weight is what these show."""
+    t, turn, *_ = moved(seed)
+    for i, (m, c) in enumerate(HANDLES):
+        file = path.parent / f"wrist{i}.csv"
+        rows = pl.read_csv(file).to_numpy().copy()
+        force = (turn * SENSORS[i][0]).inv().apply(np.tile([0.0, 0.0, -m * GRAVITY], (len(t), 1)))
+        rows[:, 1:] += np.where(t < 2, 1.0, 0.0)[:, None] * np.hstack([force, np.cross(c, force)])
+        pose_files.table(file, ["t", *"abcdef"], rows)
+    handles = ", ".join(f"{{mass: {m} kg, com: {c.tolist()}}}" for m, c in HANDLES)
+    path.write_text(path.read_text().replace("stage: body", f"stage: body\nhandle: [{handles}]"))
     return path
 
 

@@ -64,6 +64,20 @@ def test_all_ten_numbers_are_inside_their_intervals(way: str, tmp_path: Path) ->
     assert result.data["replay"]["rms"] < 0.02
 
 
+@pytest.mark.parametrize("of", ["body", "whole"])
+def test_handles_give_the_zeros_and_belong_to_the_whole(of: str, tmp_path: Path) -> None:
+    path = box_files.add_handles(box_files.write_box(tmp_path, 1), 1)
+    path.write_text(path.read_text().replace("stage: body", f"stage: body\nmodel_of: {of}"))
+    result = run_experiment(read_experiment(path))
+    assert result.passed, [f.sentence for f in result.findings]
+    assert result.data["zero"]["from"] == "still"
+    zeros = [list(z.values()) for z in result.data["zero"]["sensors"].values()]
+    np.testing.assert_allclose(zeros[1], 2 * np.array(zeros[0]), atol=0.05)  # as the files have them
+    mass = box_files.truth(1)[0] + (sum(m for m, _ in box_files.HANDLES) if of == "whole" else 0.0)
+    low, high = result.data["parameters"]["m"]["ci95"]
+    assert abs((low + high) / 2 - mass) < 0.75 * (high - low) < 0.05
+
+
 def test_a_quaternion_in_another_order_is_named(tmp_path: Path) -> None:
     with pytest.raises(PalpateError, match=r"read in a wrong way .*: write stored: xyzw"):
         run_experiment(read_experiment(box_files.write_box(tmp_path, 1, said="wxyz")))
