@@ -76,7 +76,7 @@ def test_an_error_that_cannot_be_tried_is_named(
 
 def test_the_other_elbow_is_proposed(door_folder: Path, tmp_path: Path) -> None:
     reason = stated(door_folder, tmp_path, ("assembly: negative", "assembly: positive"))[0]
-    assert "the links are assembled the other way, negative" in reason
+    assert "the links of closer are assembled the other way, negative" in reason
 
 
 @pytest.mark.parametrize("turn", [[0.0, 0.0, 1.2], [0.2, 0.0, 0.0]])

@@ -139,10 +139,9 @@ def test_a_wheel_may_turn_often_and_a_door_may_not(tmp_path: Path, object_: str)
 def test_an_error_brings_along_what_was_noticed_before_it(tmp_path: Path) -> None:
     path, _ = gates.write(tmp_path, 0)
     table = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1) * [1, 180 / np.pi, 1]
-    table[:, 1] += 30
     np.savetxt(tmp_path / "log.csv", table, "%.8g", ",", header="t,angle,torque", comments="")
-    with pytest.raises(ExperimentProblem, match=r"(?s)half a turn.*is its unit deg"):
-        findings_of(path, ("  static:", "  # static:"))
+    with pytest.raises(ExperimentProblem, match=r"shorter than the low-pass filter.*Before that: .*is its unit deg"):
+        findings_of(path, ("  quasi_static:", "  # quasi_static:"), ("train: [28.0, 73.0]", "train: [28.0, 28.02]"))
 
 
 @pytest.fixture
