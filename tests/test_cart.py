@@ -111,6 +111,7 @@ def test_what_rolls_on_casters_is_identified(name: str, seed: int, tmp_path: Pat
     assert data["parameters"]["b_roll_1"]["status"] == data["parameters"]["b_swivel_2"]["status"] == "identified"
     assert data["replay"]["coordinates"].keys() == {"x", "y", "yaw"}  # nobody measured the swivels
     assert data["replay"]["rms"] < 0.003
+    assert data["kappa"] < 30  # what no motion shows has no part in it
 
 
 def test_an_imu_on_a_walker_sharpens_its_numbers(tmp_path: Path) -> None:

@@ -654,7 +654,9 @@ def _relative_columns(problem: Problem, theta: FloatArray) -> tuple[FloatArray, 
         use = np.zeros(map_.size_theta, dtype=bool)
         use[map_.at] = map_.positive
     if use.any() and not use.all():
-        basis, columns = np.linalg.qr(columns[:, ~use])[0], columns[:, use]
+        others, columns = columns[:, ~use], columns[:, use]
+        sizes = np.linalg.norm(others, axis=0)  # a column of nothing, which no motion shows, has no direction
+        basis = np.linalg.qr(others[:, sizes > 1e-12 * sizes.max()])[0]
         columns = columns - basis @ (basis.T @ columns)
     if not (damping > 0 and problem.penalty.damped.any()):
         return columns, columns
