@@ -88,7 +88,7 @@ def _other_poses(experiment: Experiment[Any], body: Body, inputs: Inputs) -> Ite
             there = poses.attached(body.frames.get("body", np.eye(4)))
             other = inputs.with_positions(inputs.mechanism.coordinates_of(there))
             yield "orientation", key, words, replace(other, poses=there)
-        elif np.array_equal(poses.position, body.poses.position, equal_nan=True):
+        elif kinds == ["slide"] and np.array_equal(poses.position, body.poses.position, equal_nan=True):
             # along the same line in the world, a sensor that is turned by a constant
             yield "orientation", key, words, replace(inputs, sensors=_turned(body, poses, inputs.sensors))
     yield (
