@@ -216,6 +216,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
         for x in tested
         if x.evidence > SURE
         and _possible(x, any(other.effect.cause == "give" for other in tested))
+        and (x.effect.cause != "give" or times > BEYOND_NOISE)  # a little of it is in any noise
         and ((x.share >= LEAST and times > BEYOND_NOISE) or _moves(solution, x))
     ]
     parts = sorted(
