@@ -43,7 +43,7 @@ LONG = (
     *(
         "readme",
         "cli",
-        "guided_twin",
+        "object_twins",
         "smoothing",
         "joint",
         "stepper",

@@ -104,7 +104,7 @@ def twin(
     tell: Tell,
     kind: Annotated[
         str,
-        argument("handle, door, drawer, pendulum, wheelbarrow, hand-truck, capture, authors, ..."),
+        argument("handle, door, drawer, box, cart, wheelbarrow, ... (every object that ships), capture, authors."),
     ],
     out: Annotated[Path, argument("Folder to write into.")],
     seed: Annotated[int | None, option("--seed", "Random object and motion [default: the paper's].", min=0)] = None,

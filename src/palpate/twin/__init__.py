@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from palpate.twin.authors import write_any, write_authors_twin, write_paper_handle
+from palpate.twin.carried import bodies, write_carried_twin
 from palpate.twin.guided import makes, write_guided_twin
 from palpate.twin.handle import write_capture_twin, write_handle_twin
 
@@ -16,6 +17,7 @@ TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
         **{name: partial(write_any, name=name) for name in ("door", "wheelbarrow", "wheelbarrow-planar", "hand-truck")},
         **{name: partial(write_paper_handle, name=name) for name in ("wheelbarrow-handle", "door-handle")},
         **{name: partial(write_guided_twin, name=name) for name in makes()},
+        **{name: partial(write_carried_twin, name=name) for name in bodies()},
         "authors": write_authors_twin,
     }
 )

@@ -18,7 +18,6 @@ import numpy as np
 from palpate.elements import EndStop
 from palpate.files import write_text
 from palpate.model import Model, load_object
-from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.twin import instruments as tools
 from palpate.twin.person import DEGREE, STEP_M, Arm, Session, Truth, plan, simulate
@@ -142,18 +141,13 @@ def write_guided_twin(folder: Path, name: str, seed: int = 0, session: Session =
     turns = twin.unit == "rad"
     position = np.degrees(position) if turns else 1e3 * position
     heads = ("t [s]", "angle [deg]", "torque [N m]") if turns else ("t [s]", "position [mm]", "force [N]")
-    write_text(folder / "log.csv", _table(heads, (t, position, effort)))
+    tools.write_table(folder / "log.csv", heads, np.column_stack([t, position, effort]))
     values = {n: {"value": v, "unit": twin.model.parameters[n].unit} for n, v in twin.model.values.items()}
     note = "of the object alone, simulated without the noise of the instruments"
     tools.write_truth(folder / "truth.json", {"parameters": values, "seed": seed, "note": note})
     path = folder / f"{name}.yaml"
     write_text(path, _experiment(twin))
     return path
-
-
-def _table(heads: tuple[str, ...], columns: tuple[FloatArray, ...]) -> str:
-    lines = (",".join(f"{x:.7g}" for x in row) for row in zip(*columns, strict=True))
-    return "\n".join([",".join(heads), *lines]) + "\n"
 
 
 def _experiment(twin: GuidedTwin) -> str:

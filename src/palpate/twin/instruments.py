@@ -255,6 +255,12 @@ def write_recordings(folder: Path, recordings: Mapping[str, Recording], *, g: fl
             write_microstrain(folder / name, recording, g=g)
 
 
+def write_table(path: Path, heads: Sequence[str], rows: FloatArray) -> None:
+    """A plain CSV table."""
+    lines = (",".join(f"{x:.8g}" for x in row) for row in rows.tolist())
+    write_text(path, "\n".join([",".join(heads), *lines]) + "\n")
+
+
 def write_truth(path: Path, truth: Mapping[str, Any]) -> None:
     """truth.json, which only the reference column of a result reads."""
     write_text(path, json.dumps({"palpate_truth": 1, **truth}, indent=1) + "\n")

@@ -481,4 +481,5 @@ def _tried(
 
 def _add_squares(squares: dict[str, float], one: Mapping[str, float], other: Mapping[str, float]) -> None:
     for name, value in one.items():
-        squares[name] += (value - other[name]) ** 2
+        by = value - other[name]
+        squares[name] += by * by  # infinite where a power would raise: nothing is known then
