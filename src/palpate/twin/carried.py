@@ -56,7 +56,9 @@ class Body:
     values: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Sequence[float]])
     """Of the other parameters: from, to."""
     slow: Mapping[str, float] = field(default_factory=lambda: {"rad": 0.5, "m": 0.3})
-    """How far it is moved slowly, rad and m; quickly a quarter of that."""
+    """How far it is moved slowly, rad and m, and ..."""
+    quick: Mapping[str, float] = field(default_factory=lambda: {"rad": 0.15, "m": 0.08})
+    """... quickly."""
     hand: Sequence[float] = (0.0, 0.0, 0.0)
     """Where the load cell is, m in the body frame."""
     known_mass: bool = False
@@ -131,7 +133,9 @@ def _speeds(rng: np.random.Generator, m: Mechanism, body: Body, t: FloatArray) -
     count, h = len(m.accelerations), 1e-4
     units = ["rad" if u.startswith("rad") else "m" for u in m.units[len(m.state) - count : len(m.state)]]
     waves = [(body.slow[u], rng.uniform(*SLOW_HZ, 3), rng.uniform(0, 6, 3)) for u in units]
-    waves = [(w, (w[0] / 4, rng.uniform(*QUICK_HZ, 3), rng.uniform(0, 6, 3))) for w in waves]
+    waves = [
+        (w, (body.quick[u], rng.uniform(*QUICK_HZ, 3), rng.uniform(0, 6, 3))) for u, w in zip(units, waves, strict=True)
+    ]
 
     def path(s: FloatArray) -> FloatArray:
         begin = minimum_jerk((s - BEGINS_S) / 2.0) * minimum_jerk((LENGTH_S - 0.5 - s) / 2.0)
