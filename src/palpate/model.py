@@ -71,11 +71,6 @@ class Model:
                 raise PalpateError(f"{where}: {mechanism}; it says so of {', '.join(known) or 'none'}")
             if e.memory and not self._has_position(e.acts_on):
                 raise PalpateError(f"{where}: it remembers positions, and {e.acts_on!r} has only a speed")
-        body = next((e for e in self.elements if e.inertial and e.acts_on == WRENCH), None)
-        again = [e for e in self.elements if (e.inertial or e.weighs) and e.acts_on == self.mechanism.main]
-        if body is not None and again:
-            known = f"{again[0].name!r} ({again[0].type}) and {body.name!r} ({body.type}) describe the same mass"
-            raise PalpateError(f"model {self.name!r}: {known}: leave one of them out")
         object.__setattr__(self, "elements", tuple(e.on(coordinates) for e in self.elements))
         remembered = [name for e in self.elements for name in e.memory]
         if len(set(remembered)) != len(remembered):
@@ -379,7 +374,16 @@ class Model:
             if v.get("unit") != (unit := model.parameters[n].unit):
                 raise PalpateError(f"model {name!r}: {n} must be in {unit!r}, not in {v.get('unit')!r}")
         model.check_values()
+        model.check_mass()
         return model
+
+    def check_mass(self) -> None:
+        """Refuse a file that states one mass twice; a runtime adds what the hand holds to what the object is."""
+        body = next((e for e in self.elements if e.inertial and e.acts_on == WRENCH), None)
+        again = [e for e in self.elements if (e.inertial or e.weighs) and e.acts_on == self.mechanism.main]
+        if body is not None and again:
+            known = f"{again[0].name!r} ({again[0].type}) and {body.name!r} ({body.type}) describe the same mass"
+            raise PalpateError(f"model {self.name!r}: {known}: leave one of them out")
 
     def check_values(self) -> None:
         """Refuse values that are not physically consistent."""
