@@ -179,4 +179,4 @@ def test_what_cannot_be_ranked_is_refused(plain: tuple[Balance, Ranking]) -> Non
     with pytest.raises(PalpateError, match="there are no variants to rank"):
         rank_variants(balance, [], SEGMENTS)
     with pytest.raises(DataProblem, match="too short to be cut into folds"):
-        rank_variants(balance, [Variant(PLAIN, door())], [(0.0, 0.1)])
+        rank_variants(balance, [Variant(PLAIN, door())], [(0.0, 0.3)])
