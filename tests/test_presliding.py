@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from palpate.elements import Presliding, ScalarInertia, Viscous, check_element
+from palpate.elements import Latch, Presliding, ScalarInertia, Viscous, check_element
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
 from palpate.mechanisms import Hinge
@@ -203,6 +203,16 @@ class _Giving(Presliding):
 def test_a_memory_that_breaks_its_promise_is_refused(element: Presliding, reason: str) -> None:
     with pytest.raises(PalpateError, match=reason):
         check_element(element)
+
+
+def test_numbers_that_are_near_each_other_are_varied_in_between(tmp_path: Path) -> None:
+    near = Presliding(thresholds=(0.01, 0.0104))
+    assert np.array([e.thresholds for e in near.others]) == pytest.approx(np.array([[0.0102, 0.0104], [0.01, 0.01144]]))
+    far = Latch(holds=(0.01, 0.02))
+    assert np.array([e.holds for e in far.others]) == pytest.approx(np.array([[0.011, 0.02], [0.01, 0.022]]))
+    path, _ = gates.write(tmp_path, 3, slipping, keys=STATED.replace("0.02 rad, 0.08 rad", "0.02 rad, 0.0205 rad"))
+    result = run_experiment(read_experiment(path))
+    assert not result.passed  # one spring that both stand for, and another that is true
 
 
 def test_thresholds_out_of_order_are_refused() -> None:

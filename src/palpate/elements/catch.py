@@ -61,6 +61,11 @@ class _AtPlace(Element):
         low, high = max(shape.bounds[0], 0.1 * shape.value), min(shape.bounds[1], 10 * shape.value)
         return max(low, visited[0] / _NEAR), max(low * 1.01, min(high, visited[1]))
 
+    def _pull(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Scalar:
+        """Of two poles across a gap: one where it is shut or pressed farther."""
+        gap = 1.0 + fn.maximum(k.coordinates[self.acts_on].position - self.at, 0.0) / z["reach"]
+        return 1.0 / (gap * gap)
+
 
 @dataclass(frozen=True, slots=True)
 class Magnet(_AtPlace):
@@ -75,8 +80,7 @@ class Magnet(_AtPlace):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One where it is shut or pressed farther."""
-        gap = 1.0 + fn.maximum(k.coordinates[self.acts_on].position - self.at, 0.0) / z["reach"]
-        return (1.0 / (gap * gap),)
+        return (self._pull(k, z, fn),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +123,8 @@ class Latch(_AtPlace):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """As of a magnet, while it holds."""
-        gap = 1.0 + fn.maximum(k.coordinates[self.acts_on].position - self.at, 0.0) / z["reach"]
         (held,) = k.memory[self.name]
-        return (held / (gap * gap),)
+        return (held * self._pull(k, z, fn),)
 
 
 @dataclass(frozen=True, slots=True)

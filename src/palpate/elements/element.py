@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from math import inf
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -211,9 +213,10 @@ class Element:
 
     @property
     def others(self) -> tuple[Self, ...]:
-        """The same element with each of its `guessed` numbers a tenth larger."""
+        """The same element with each of its `guessed` numbers a tenth larger, or half as much as the next one is."""
         numbers: tuple[float, ...] = getattr(self, self.guessed) if self.guessed else ()
-        each = (tuple(1.1 * x if i == j else x for j, x in enumerate(numbers)) for i in range(len(numbers)))
+        steps = ((i, min(1.1 * x, (x + after) / 2)) for i, (x, after) in enumerate(pairwise((*numbers, inf))))
+        each = ((*numbers[:i], x, *numbers[i + 1 :]) for i, x in steps)
         units = {name: self.unit("rad", name) for name in (self.acts_on, *self.looks_at)}
         return tuple(replace(self, **{self.guessed: other}).on(units) for other in each)
 

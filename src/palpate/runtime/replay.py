@@ -51,7 +51,7 @@ class Track:
 
     name: str
     unit: str
-    """"rad", "m", or "1" for a quaternion."""
+    """"rad" or "m"."""
     measured: FloatArray
     simulated: FloatArray
     """Both (samples,); the first sample is the measured start."""

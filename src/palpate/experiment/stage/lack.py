@@ -440,11 +440,14 @@ def _of_options(fit: Fit) -> Iterator[Effect]:
         if not e.others:
             continue
         forces: list[FloatArray] = []
+        numbers = np.array([getattr(other, e.guessed) for other in (e, *e.others)])
+        tenths = np.diag(numbers[1:] / numbers[0] - 1) / 0.1  # less than one where another number is near
         for element in (e, *e.others):
             part = Model("part", model.mechanism, (element,))
             rows = part.combined(part.remembering(replace(k, memory={}), fit.inputs.times_s), ARRAYS, mine)
             forces.append(np.array([np.broadcast_to(row, len(fit.inputs.times_s)) for row in rows], dtype=float))
-        yield Effect("options", e.name, 0.0, np.nan_to_num(np.array(forces[1:]) - forces[0]), std=UNMEASURED)
+        more = (np.array(forces[1:]) - forces[0]) / tenths[:, None, None]
+        yield Effect("options", e.name, 0.0, np.nan_to_num(more), std=UNMEASURED)
 
 
 def link_effect(fit: Fit, known_m: float) -> Iterator[Effect]:
