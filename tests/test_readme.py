@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from tests.elsewhere import ELSEWHERE
 PROJECT = Path(__file__).resolve().parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [" ".join(c.split()) for c in re.findall(r"^    (palpate [^#\n]*)", README, flags=re.MULTILINE)]
+OTHERS = [c for c in COMMANDS if re.match(r"palpate (new log|new tailgate|twin tailgate|explain)", c)]
 AFTER = [c for c in COMMANDS if re.match(r"palpate (validate|compare|simulate|export)", c) and c not in ELSEWHERE]
 """What follows a door's identification."""
 
@@ -137,13 +139,21 @@ def test_the_first_model_page_goes_the_same_way(
             assert done.returncode == 0, (line, done.stderr)
 
 
+def test_any_other_object_begins_with_its_recordings_or_with_one_that_ships(tmp_path: Path) -> None:
+    rows = "".join(f"{i / 100},{0.2 * math.sin(i / 60) ** 2:.5f},{3 * math.sin(i / 30):.4f}\n" for i in range(3000))
+    (tmp_path / "log.csv").write_text("t [s],position [m],force [N]\n" + rows)
+    for command in OTHERS:
+        done = palpate(*command.split()[1:], cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+
+
 def test_every_command_is_run_somewhere() -> None:
     run = [
         c
         for c in COMMANDS
         if re.match(r"palpate (twin handle|twin capture|inspect|identify my(twin|door)|twin door)", c)
     ]
-    assert sorted([*run, *AFTER, *(c for c in COMMANDS if c in ELSEWHERE)]) == sorted(COMMANDS)
+    assert sorted([*run, *AFTER, *OTHERS, *(c for c in COMMANDS if c in ELSEWHERE)]) == sorted(COMMANDS)
 
 
 def test_the_door_steps_in_python(door: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,9 +89,9 @@ def compensation(fit: Fit, before: Compensation) -> Compensation:
     tested = bench(fit).test(effects)
     if not tested:
         return before
-    best, other = tested[0], tested[-1]
-    if best.effect.cause == "late" and best.coefficients[1] < 0 and other.effect.cause == "give":
-        best = other  # a resonance of a position that is measured is that of something soft
+    best, soft = tested[0], next((x for x in tested if x.effect.cause == "give"), None)
+    if soft is not None and best is not soft and best.coefficients[1] < 0:
+        best = soft  # a resonance of a position that is measured is that of something soft
     if best.effect.cause == "give":
         softness, std = before.softness + float(best.coefficients[0]), float(best.stds[0])
         return replace(before, softness=max(softness, 0.0), softness_std=std)
