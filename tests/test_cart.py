@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import palpate
 from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment.run import prepare_experiment
+from palpate.experiment.stage.inputs import noisier
 from palpate.mechanisms import Planar
 from palpate.model import load_object
 from tests.command import palpate as command
@@ -147,6 +150,27 @@ def test_a_trail_that_is_wrong_is_named_and_found_where_the_data_shall_tell_it(t
     low, high = data["shapes"]["trail"]["ci95"]
     assert low < cart.trail < high
     assert high - low < 0.002
+
+
+def test_a_joint_estimate_finds_each_size_once(tmp_path: Path) -> None:
+    cart = carts.with_casters(carts.random_cart(5), 5, ((0.45, 0.22), (0.45, -0.22)))
+    stated = f"object: walker\nmethod: joint\nmechanism: {{trail: {1.05 * cart.trail:.5f} m}}\n"
+    data = identified(tmp_path, cart, 5, stated)
+    off = [x["standard_deviations"] for x in data["joint"]["off"] if x["name"] == "links"]
+    moved = [(x["value"] - x["stated"]) / 0.002 for x in data["shapes"].values()]  # a tape measure's 2 mm
+    assert off == pytest.approx(moved, abs=1e-6)
+    low, high = data["shapes"]["trail"]["ci95"]
+    assert low < cart.trail < high
+
+
+def test_another_trail_is_seen_with_the_same_noise(tmp_path: Path) -> None:
+    cart = carts.with_casters(carts.random_cart(5), 5, ((0.45, 0.22), (0.45, -0.22)))
+    inputs = prepare_experiment(read_experiment(carts.write(tmp_path, cart, 5, "object: walker\n"))).inputs
+    longer = replace(inputs.model, mechanism=inputs.mechanism.with_sizes({"trail": 0.05}))
+    noisy = noisier(inputs, np.random.default_rng(0))
+    clean, moved = (x.with_model(longer).q - x.q for x in (inputs, noisy))
+    assert np.nanmax(np.abs(clean[:, 3:])) > 0.1
+    assert np.nanmax(np.abs(moved - clean)) < 1e-9
 
 
 def test_casters_that_nobody_knows_are_not_guessed(tmp_path: Path) -> None:

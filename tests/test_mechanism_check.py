@@ -21,6 +21,7 @@ from palpate.mechanisms import (
     Free,
     Hinge,
     Mechanism,
+    Planar,
     Rolling,
     Screw,
     Slide,
@@ -45,6 +46,8 @@ WAYS = [
     Rolling(moves="upright", track=0.5, feet=((0.1, 0.2, 0.3),)),
     Rolling(moves="planar"),
     Rolling(feet=((0.1, 0.2, 0.3), (0.1, 0.2, -0.3))),
+    Planar(track=0.5, casters=((0.6, -0.2), (0.6, 0.25)), trail=0.3),
+    Planar(axle=False, casters=((0.6, -0.2), (-0.3, 0.1)), trail=0.3),
 ]
 
 

@@ -252,6 +252,12 @@ def _check_inverses(m: Mechanism, path: _Path) -> None:
     seen, expanded = (_numbers(m, k) for k in (m.observe(motion), _expanded(m, path)))
     for a, b in zip(seen, expanded, strict=True):
         _compare(m, "observe()", _array(a), _array(b), "what expand() says of the states of that motion", _CLOSE)
+    if m.floor:
+        sloping = m.observe(motion.on_slope(np.array([0.05, -0.03]), m.gravity)).coordinates
+        for name, c in _expanded(m, path).coordinates.items():
+            what = f"acceleration of the coordinate {name} by observe() on a floor that slopes"
+            found, right = (_array(x.acceleration) for x in (sloping[name], c))
+            _compare(m, what, found, right, "how its speed changes: the motion feels gravity too", _CLOSE)
     states = m.states(motion)
     if turning:
         sign = np.sign((states[:, turning] * path.states[:, turning]).sum(axis=1))

@@ -315,7 +315,8 @@ class Mechanism(ABC):
             k = self.body_motion(list(states.T), acc, ARRAYS)
             return _stacked((*k.specific_acceleration, *k.omega_dot), len(states))
 
-        measured = np.hstack([motion.specific_acceleration, motion.omega_dot])
+        level = motion.on_slope(np.zeros(2), self.gravity)
+        measured = np.hstack([level.specific_acceleration, motion.omega_dot])
         acc = _nearest(told, still, measured)
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
         return replace(k, coordinates=self.expand(list(states.T), list(acc.T), ARRAYS).coordinates)

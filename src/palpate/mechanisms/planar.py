@@ -209,15 +209,20 @@ class Planar(Mechanism):
         return replace(self, axle=False, track=0.0, estimate=False) if self.axle else self
 
     def observe(self, motion: Motion) -> Kinematics:
-        """Motion of B with its poses in a world whose z is the floor's normal: its velocity is in axes of B."""
+        """Motion of B with its poses in a world whose z is the floor's normal: its velocity is in axes of B.
+
+        The body feels gravity along a floor that slopes; its speeds do not change by it.
+        """
         if motion.poses is None or motion.velocity is None:
             remedy = "build it from markers: an IMU alone does not see the floor"
             raise DataProblem(self.type, "the motion has no poses or no velocity", remedy=remedy)
         q = self.coordinates_of(motion.poses) if motion.positions is None else motion.positions
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
-        (ax, ay, _), w, (v, s, _) = k.specific_acceleration, k.omega[2], motion.velocity.T
-        s = 0.0 * s if self.axle else s
-        return self._complete(k, list(q[:, 2:].T), (v, s, w), (ax + w * s, ay - w * v, k.omega_dot[2]), ARRAYS)
+        (ax, ay, _), w = motion.on_slope(np.zeros(2), self.gravity).specific_acceleration.T, k.omega[2]
+        v, s, _ = motion.velocity.T
+        free = 0.0 if self.axle else 1.0
+        changes = (ax + free * w * s, free * (ay - w * v), k.omega_dot[2])
+        return self._complete(k, list(q[:, 2:].T), (v, free * s, w), changes, ARRAYS)
 
     def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """The body's motion, and how each part moves along."""

@@ -233,7 +233,8 @@ class Rolling(Mechanism):
             k = self._held(k, pitch)
         turn, sin, cos = _turn(camber, pitch, fn), fn.sin(camber), fn.cos(camber)
         w, b = _out_of(turn, k.omega), _out_of(turn, k.omega_dot)
-        v, a = _out_of(turn, _triple(list(motion.velocity.T))), _out_of(turn, k.specific_acceleration)
+        level = motion.on_slope(np.zeros(2), self.gravity).specific_acceleration  # its speed does not change by gravity
+        v, a = (_out_of(turn, _triple(list(x.T))) for x in (motion.velocity, level))
         p1 = w[1] / cos
         h1 = w[2] - p1 * sin
         p2 = (b[1] + p1 * w[0] * sin - h1 * w[0]) / cos

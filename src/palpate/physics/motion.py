@@ -7,7 +7,7 @@ axis times angle, rad. All functions broadcast over leading axes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import factorial
 from types import MappingProxyType
 from typing import cast
@@ -270,6 +270,8 @@ class Motion:
     """Of the origin, m/s, where it is known."""
     positions: FloatArray | None = None
     """(samples, positions) of the state that a mechanism made it of; the poses say the same."""
+    slope: FloatArray = field(default_factory=lambda: np.zeros(2))
+    """(2,): components of up along x and y of the poses' world where that is a floor and slopes."""
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not belong together."""
@@ -288,6 +290,16 @@ class Motion:
     def rate_hz(self) -> float:
         """Samples per second."""
         return float((len(self.times_s) - 1) / (self.times_s[-1] - self.times_s[0]))
+
+    def on_slope(self, slope: FloatArray, gravity: float) -> Motion:
+        """The same motion along a floor as it is felt on one that slopes otherwise; gravity: m/s2.
+
+        Without poses nobody knows which way a floor slopes: it stays as it is.
+        """
+        if self.poses is None or np.array_equal(slope, self.slope):
+            return self
+        more = gravity * np.einsum("nji,j->ni", self.poses.rotation[:, :2], slope - self.slope)
+        return replace(self, specific_acceleration=self.specific_acceleration + more, slope=slope)
 
 
 Triple = tuple[Scalar, Scalar, Scalar]

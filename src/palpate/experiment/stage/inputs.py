@@ -293,7 +293,10 @@ class Inputs:
         other, mechanism = replace(self, model=model), model.mechanism
         if not mechanism.following or self.poses is None or mechanism.sizes == self.mechanism.sizes:
             return other
-        return other.with_positions(mechanism.coordinates_of(self.poses))
+        # only what follows from the path differs: `q` may be another than that of the poses, as with noise added
+        return other.with_positions(
+            self.q + mechanism.coordinates_of(self.poses) - self.mechanism.coordinates_of(self.poses)
+        )
 
     def cut(self, spans: Sequence[tuple[int, int]]) -> Inputs:
         """Stretches [start, stop) of a recording by an IMU, one after the other, each with what filters need of it."""
@@ -367,10 +370,7 @@ def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
 
 def on_slope(motion: Motion, inputs: Inputs) -> Motion:
     """A motion on a level floor as it is felt on this one."""
-    if motion.poses is None or not inputs.up.any():
-        return motion
-    more = inputs.mechanism.gravity * np.einsum("nji,j->ni", motion.poses.rotation[:, :2], inputs.up)
-    return replace(motion, specific_acceleration=motion.specific_acceleration + more)
+    return motion.on_slope(inputs.up, inputs.mechanism.gravity)
 
 
 def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateMotion:

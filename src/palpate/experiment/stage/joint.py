@@ -187,7 +187,7 @@ def joint(fit: Fit, besides: Sequence[Variation] = (), tell: Tell = silent) -> F
     together = _joint(fit, besides, portion(tell, 0.0, 0.6))
     found = _links_off(together)
     if np.abs(found).max(initial=0.0) > FAR:  # what they do is not linear: once more where they were found
-        mechanism = fit.inputs.mechanism.with_linkages(together.inputs.mechanism.linkages)
+        mechanism = fit.inputs.mechanism.with_lengths(together.inputs.mechanism.lengths)
         inputs = fit.inputs.with_model(replace(fit.inputs.model, mechanism=mechanism))
         balance, (_, solution) = whole_balance(inputs, fit.moved, fit.balance), fit.again(inputs)
         besides = [replace(v, inputs=v.inputs.with_model(inputs.model)) for v in besides]
