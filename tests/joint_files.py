@@ -35,6 +35,7 @@ def write(
     *,
     seed: int = 0,
     every: int = 5,
+    noise_m: float = NOISE_M,
     markers: str = "",
     keys: str = "",
 ) -> Path:
@@ -44,7 +45,7 @@ def write(
     at = slice(None, None, every)
     points = moved.position[at, None] + np.stack([moved.rotation[at].apply(c) for c in CORNERS], axis=1)
     points = room.apply(points.reshape(-1, 3)).reshape(points.shape) + np.array([0.4, -0.3, 0.7])
-    points += rng.normal(0, NOISE_M, points.shape)
+    points += rng.normal(0, noise_m, points.shape)
     names = [f"{n}_{a}" for n in "ABCDE" for a in "xyz"]
     _write(folder / "markers.csv", ["t", *names], np.column_stack([t[at], points.reshape(len(points), -1)]))
     x = CORNERS[2] - CORNERS[1]  # the sensor: x from B to C, z along (A - B) x x

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import palpate
-from palpate.elements import Gravity, RigidBody, ScalarInertia
+from palpate.elements import Gravity, LoadedFriction, RigidBody, ScalarInertia
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
-from palpate.mechanisms import Hinge, Screw, check_mechanism
+from palpate.mechanisms import Hinge, Screw, TwoPoints, check_mechanism
 from palpate.model import Model
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import phi_from_mass_properties
@@ -66,6 +66,61 @@ def test_a_stated_pitch_that_the_markers_contradict_fails(tmp_path: Path) -> Non
         run_experiment(read_experiment(path))
 
 
+def test_how_well_markers_show_the_pitch_is_in_the_interval_of_the_load(tmp_path: Path) -> None:
+    moved = screws.jack(pitch=2e-3 / (2 * np.pi), m=240.0, turned=1.0)
+    path = write(tmp_path, moved, "jack", SEGMENTS, seed=2, noise_m=1e-3, markers="  hinge: {points: up}\n", keys=KEYS)
+    result = run_experiment(read_experiment(path))
+    low, high = result.solution["m_g"].ci95
+    assert low < 240.0 < high < 1.2 * low
+    path.write_text(path.read_text() + "mechanism: {pitch: 2 mm/turn}\n")
+    low, high = run_experiment(read_experiment(path)).solution["m_g"].ci95
+    assert low < 240.0 < high < 1.02 * low
+
+
+def test_friction_of_a_thread_that_grows_with_its_load_is_told_from_plain_friction(tmp_path: Path) -> None:
+    keys = f"{KEYS}elements:\n- {{name: rub, type: load-friction, acts_on: screw, mass: 4 kg}}\n"
+    path = write(tmp_path, screws.jack(rub=4e-3, m=4.0), "jack", SEGMENTS, markers="  hinge: {points: up}\n", keys=keys)
+    result = run_experiment(read_experiment(path))
+    assert result.passed
+    low, high = result.solution["rub"].ci95
+    assert low < 4e-3 < high < 1.1 * low
+
+
+def test_the_load_of_a_thread_is_along_it_and_that_of_a_hinge_across() -> None:
+    wrench = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    for mechanism, across in ((Screw(pitch=0.01), (3.0,)), (Hinge(), (1.0, 2.0))):
+        (load,) = mechanism.loads(mechanism.expand([0.0] * 2, [0.0], FLOATS), wrench, FLOATS).values()
+        assert load.across == across
+    model = Model("a", Screw(pitch=0.01), (LoadedFriction("rub", "screw", mass=5.0),)).with_values([0.002])
+    k = model.loaded(model.mechanism.expand([0.0, 1.0], [0.0], FLOATS), (0.0, 0.0, -40.0, 0.0, 0.0, 0.0), FLOATS)
+    assert model.wrench(k, FLOATS) == pytest.approx([0.002 * (40.0 + 5.0 * 9.80665)])
+
+
+def test_loads_and_directions_of_no_coordinate_or_of_another_way_are_refused() -> None:
+    class Loaded(Screw):
+        def loads(self, k, wrench, fn):
+            return {"hinge": Hinge.loads(self, k, wrench, fn)["screw"]}
+
+    class Sideways(Screw):
+        directions = {"travel": (1.0, 0.0, 0.0)}  # noqa: RUF012
+
+    with pytest.raises(PalpateError, match=r"loads\(\): 'hinge' is none of its coordinates: screw, travel"):
+        check_mechanism(Loaded(pitch=0.01))
+    with pytest.raises(PalpateError, match=r"directions: velocity\(\) is not the speed of the coordinate travel"):
+        check_mechanism(Sideways(pitch=0.01))
+
+
+def test_weight_works_along_the_travel_without_being_told_and_along_no_length_of_no_direction() -> None:
+    parts = (ScalarInertia("I", "screw"), Gravity("load", "travel"))
+    model = Model("a", Screw(pitch=0.01), parts).with_values([0.02, 6.0])
+    assert Model.from_dict(model.to_dict()).wrench(model.mechanism.expand([0.3, 0.1], [2.0], FLOATS), FLOATS) == (
+        pytest.approx([0.02 * 2.0 + 0.01 * 6.0 * 9.80665])
+    )
+    strut = TwoPoints()
+    with pytest.raises(PalpateError, match=rf"'load': the mechanism does not say .* {strut.coordinate!r} goes"):
+        Model("a", Hinge(linkage=strut), (Gravity("load", strut.coordinate),))
+
+
 @pytest.mark.parametrize("target", ["c", "fmu", "mjcf", "urdf", "ros2-control"])
 def test_every_target_takes_it_or_says_what_is_lost(target: str, folder: Path, tmp_path: Path) -> None:
     if target in ("c", "fmu"):
@@ -99,14 +154,14 @@ def test_the_row_of_a_body_on_a_thread_is_mujocos() -> None:
     k = screw.expand([q, v], [a], FLOATS)
     (row,) = Model("a", screw, (RigidBody(),)).with_values(PHI).wrench(k, FLOATS)
     assert row == pytest.approx(data.qfrc_inverse[1] + pitch * data.qfrc_inverse[0], rel=1e-10)
-    parts = (ScalarInertia("I", "screw"), Gravity("beside", "screw"), Gravity("load", "travel", "z"))
+    parts = (ScalarInertia("I", "screw"), Gravity("beside", "screw"), Gravity("load", "travel"))
     scalar = Model("b", screw, parts).with_values([PHI[9] + m * pitch**2, PHI[1], PHI[2], m])
     assert scalar.wrench(k, FLOATS) == pytest.approx([row], rel=1e-12)
 
 
 def test_a_load_on_a_steep_thread_runs_down_as_newton_says() -> None:
     pitch, inertia, m = 0.05, 0.02, 6.0
-    parts = (ScalarInertia("I", "screw"), Gravity("load", "travel", "z"))
+    parts = (ScalarInertia("I", "screw"), Gravity("load", "travel"))
     stepper = palpate.Stepper(Model("a", Screw(pitch=pitch), parts).with_values([inertia, m]), dt=1e-3)
     out = np.empty(stepper.size)
     for _ in range(500):
@@ -165,6 +220,45 @@ def test_an_angle_of_many_turns_is_a_wrong_unit_unless_the_file_says_so(tmp_path
     (tmp_path / "body.yaml").write_text((tmp_path / "body.yaml").read_text() + "mechanism: {endless: true}\n")
     assert "mechanism: {endless: true}" in finding.sentence
     assert run_experiment(read_experiment(tmp_path / "body.yaml")).passed
+
+
+def write_angle(folder: Path, encoder: bool) -> Path:
+    """A jack by its angle alone: in a table with the torque, or beside a load cell at its axis."""
+    t, q, moment, push = screws.simulate()
+    rng, at = np.random.default_rng(5), slice(None, None, 5)
+    angle = {"t": t[at], "q": q[at] + 1e-3 * rng.normal(size=len(q[at]))}
+    text = TABLE.replace("turn.yaml", "jack")
+    if encoder:
+        wrench = {c: 5e-3 * rng.normal(size=len(t)) for c in "abcdef"}
+        write_table(folder / "ft.csv", {"t": t, **wrench, "c": wrench["c"] + push, "f": wrench["f"] + moment})
+        channels = ", ".join(f"{c}: {{column: {c}, unit: {'N' if c < 'd' else 'N m'}}}" for c in "abcdef")
+        text = (
+            "object: jack\nstage: body\nrecordings:\n"
+            "  poses: {file: log.csv, columns: {q: {column: q, unit: rad}}, angle: q}\n"
+            f"  wrench: {{file: ft.csv, columns: {{{channels}}}}}\n"
+            "poses: {sensor: {rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}}\n" + KEYS
+        )
+    else:
+        angle["tau"] = (moment + screws.PITCH * push)[at] + 5e-3 * rng.normal(size=len(q[at]))
+    write_table(folder / "log.csv", angle)
+    path = folder / "body.yaml"
+    path.write_text(f"{text}segments: {SEGMENTS}\n")
+    return path
+
+
+@pytest.mark.parametrize("encoder", [False, True], ids=["table", "encoder"])
+def test_an_angle_alone_does_not_show_a_pitch_that_must_then_be_stated(encoder: bool, tmp_path: Path) -> None:
+    path = write_angle(tmp_path, encoder)
+    with pytest.raises(
+        PalpateError, match=r"mechanism.pitch: .* 'load' depends on\. State .*mechanism: \{pitch: 4 mm/turn\}"
+    ):
+        run_experiment(read_experiment(path))
+    path.write_text(path.read_text() + "mechanism: {pitch: 20 mm/turn}\n")
+    result = run_experiment(read_experiment(path))
+    check_truth(result.data["parameters"], screws.TRUTH)
+    assert result.passed
+    path.write_text(path.read_text().replace("mechanism: {pitch: 20 mm/turn}", "without: [load]"))
+    run_experiment(read_experiment(path))  # nothing depends on it
 
 
 def test_a_motion_may_begin_anywhere_but_not_jump() -> None:

@@ -58,7 +58,7 @@ class Model:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise PalpateError(f"model {self.name!r}: two elements are called {twice!r}: give each a name of its own")
-        coordinates = self.mechanism.coordinates
+        coordinates, directions = self.mechanism.coordinates, self.mechanism.directions
         for e in self.elements:
             where = f"model {self.name!r}, element {e.name!r}"
             if e.acts_on not in (WRENCH, SENSOR, *coordinates):
@@ -71,7 +71,7 @@ class Model:
                 raise PalpateError(f"{where}: {mechanism}; it says so of {', '.join(known) or 'none'}")
             if e.memory and not self._has_position(e.acts_on):
                 raise PalpateError(f"{where}: it remembers positions, and {e.acts_on!r} has only a speed")
-        object.__setattr__(self, "elements", tuple(e.on(coordinates) for e in self.elements))
+        object.__setattr__(self, "elements", tuple(e.on(coordinates, directions) for e in self.elements))
         remembered = [name for e in self.elements for name in e.memory]
         if len(set(remembered)) != len(remembered):
             raise PalpateError(f"model {self.name!r}: two elements remember what has the same name: {remembered}")

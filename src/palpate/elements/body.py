@@ -5,17 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
 from palpate.elements.element import SENSOR, WRENCH, Constant, Element, Parameter, Shape
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import Functions, Scalar
+from palpate.physics.functions import Functions, Scalar, dot
 from palpate.physics.inertia import PHI_NAMES, PHI_UNITS, body_columns, body_features
-from palpate.physics.motion import Kinematics
+from palpate.physics.motion import Kinematics, Triple
 
 _TEN = tuple(Parameter(name, unit, "inertia") for name, unit in zip(PHI_NAMES, PHI_UNITS, strict=True))
 
@@ -70,13 +71,14 @@ class Gravity(Element):
     """tau = mc_x s_y - mc_y s_x with s = -g in the body frame, whose origin is on the axis z: row n_z of a rigid body.
 
     mc_x, mc_y: mass times position of the centre of mass across the axis. An upright hinge does not show them, a rigid
-    body contains them. Along a length: f = m_g s_x, where m_g is the mass that no counterweight balances; `axis`: which
-    axis of the body frame that is, x of a slide or z of a screw.
+    body contains them. Along a length (a slide, the travel of a screw): f = m_g s along it, where m_g is the mass
+    that no counterweight balances.
     """
 
     name: str = "gravity"
     acts_on: str = "hinge"
-    axis: Literal["x", "y", "z"] = "x"
+    direction: Triple = field(default=(1.0, 0.0, 0.0), init=False, repr=False, compare=False)
+    """Of a length, in the body frame; set by `on`."""
     type: ClassVar[str] = "gravity"
     stores: ClassVar[bool] = True
     weighs: ClassVar[bool] = True
@@ -100,8 +102,19 @@ class Gravity(Element):
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """a - g across the axis, or what gravity has of it along a length."""
         if self._along_a_length:
-            return (k.specific_acceleration["xyz".index(self.axis)] - k.coordinates[self.acts_on].acceleration,)
+            return (dot(self.direction, k.specific_acceleration) - k.coordinates[self.acts_on].acceleration,)
         return k.specific_acceleration[:2]
+
+    def on(self, coordinates: Mapping[str, str], directions: Mapping[str, Triple] | None = None) -> Self:
+        """Along a length in the direction that the mechanism says; refused where it says none."""
+        other = copy(self)
+        if directions is not None and coordinates.get(self.acts_on) == "m":
+            if self.acts_on not in directions:
+                wrong = f"the mechanism does not say in which direction {self.acts_on!r} goes"
+                known = ", ".join(directions) or "none"
+                raise PalpateError(f"element {self.name!r}: {wrong}; it says so of {known}")
+            object.__setattr__(other, "direction", directions[self.acts_on])
+        return cast("Self", Element.on(other, coordinates))
 
     def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
         """The moment of unit mass at unit distance, or the force on unit mass."""

@@ -20,7 +20,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.maps import MapKind
 from palpate.physics.memory import Step
-from palpate.physics.motion import Kinematics
+from palpate.physics.motion import Kinematics, Triple
 from palpate.physics.units import along
 
 WRENCH = "wrench"
@@ -262,8 +262,11 @@ class Element:
         """
         return along(on_angle, self.units.get(coordinate or self.acts_on, self.natural_unit))
 
-    def on(self, coordinates: Mapping[str, str]) -> Self:
-        """The same element on a mechanism with these coordinates: name -> "rad" or "m"."""
+    def on(self, coordinates: Mapping[str, str], directions: Mapping[str, Triple] | None = None) -> Self:
+        """The same element on a mechanism with these coordinates: name -> "rad" or "m".
+
+        directions: `Mechanism.directions`, for elements that follow them; None: nobody says.
+        """
         names = (self.acts_on, *self.looks_at)
         units = {name: coordinates[name] for name in names if coordinates.get(name, "rad") != self.natural_unit}
         if units == self.units:

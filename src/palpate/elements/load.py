@@ -14,7 +14,8 @@ from palpate.physics.motion import Kinematics, Triple
 
 @dataclass(frozen=True, slots=True)
 class LoadedFriction(Element):
-    """tau = mu N sign(speed), N = |F - mass (a - g)|: F is the hand's force across the free direction (Amontons' law).
+    """tau = mu N sign(speed), N = |F - mass (a - g)|: F is the hand's force across the free direction (Amontons' law),
+    of a screw along its axis, which the thread bears.
 
     F is measured, so tau is linear in mu: a plain number along a length; about an axis the radius of the bearing times
     it, of a wheel the lever arm of its rolling resistance (m). `mass` (kg) is what the guide carries of the object, so

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -132,11 +133,16 @@ def _check_numbers(m: Mechanism, path: _Path) -> None:
         k = m.expand(state, acc, fn)
         rows, origin = m.place(state, fn)
         wrench = [0.3, -1.0, 0.7, 2.0, -0.4, 1.1]
+        loads = m.loads(k, wrench, fn)
+        for name in loads:
+            if name not in m.coordinates:
+                _fail(m, f"loads(): {name!r} is none of its coordinates: {', '.join(m.coordinates)}")
         parts: list[tuple[str, Sequence[Scalar]]] = [
             ("expand", _numbers(m, k)),
             ("body_motion", _numbers(m, replace(m.body_motion(state, acc, fn), coordinates={}))),
             ("project", m.project(k, wrench, fn)),
             ("projector", m.projector(k, fn)(wrench)),
+            ("loads", [x for load in loads.values() for x in (*load.across, load.along, *chain(*load.axes))]),
             ("place", [x for row in (*rows, origin) for x in row]),
             ("velocity", m.velocity(state, fn)),
             ("rates", m.rates(state, fn)),
@@ -220,6 +226,11 @@ def _check_power(m: Mechanism, path: _Path) -> None:
             _fail(m, f"the coordinate {name} must have a ratio for each of {len(m.rows)} rows, not {len(c.ratio)}")
         if not _same((_columns(c.ratio, _SAMPLES) * speeds).sum(axis=1), _array(c.speed), _CLOSE):
             _fail(m, f"power: the ratios of the coordinate {name} times row_speeds() are not its speed")
+    for name, axis in m.directions.items():
+        if name not in m.coordinates:
+            _fail(m, f"directions: {name!r} is none of its coordinates: {', '.join(m.coordinates)}")
+        if not _same(twist[:, :3], np.outer(_array(k.coordinates[name].speed), axis), _CLOSE):
+            _fail(m, f"directions: velocity() is not the speed of the coordinate {name} in the direction {axis}")
     every = [x for c in k.coordinates.values() for x in c.ratio]
     every += [x for unit in np.eye(6) for x in m.project(k, unit.tolist(), ARRAYS)]
     if m.constant_projection and any(np.ptp(_array(x)) for x in every):

@@ -120,7 +120,7 @@ class Hinge(OneFreedom):
 
     def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
         """Across the axis: its bearings turn under that force. What lifts along it changes what they carry anyway."""
-        return {HINGE: Load((wrench[0], wrench[1]), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), wrench[5])}
+        return {str(self.main): Load((wrench[0], wrench[1]), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), wrench[5])}
 
 
 def _counted(angle: FloatArray) -> FloatArray:

@@ -197,6 +197,20 @@ class Mechanism(ABC):
         return ()
 
     @property
+    def directions(self) -> Mapping[str, tuple[float, float, float]]:
+        """Coordinates along which the body frame's origin moves straight, with their directions in the body frame.
+
+        Unless overridden, that of a single joint that slides.
+        """
+        return {j.name: j.axis for j in self.joints if j.kind == "slide" and len(self.joints) == 1}
+
+    @property
+    def weighed(self) -> str | None:
+        """The coordinate along which its own weight works, for an element `gravity`; None: none is known."""
+        turning = self.main if self.main is not None and self.coordinates[self.main] == "rad" else None
+        return next(iter(self.directions), turning)
+
+    @property
     def R_world_body(self) -> Matrix:
         """How the body frame stands where all positions are zero, in a world whose z points up."""
         return ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

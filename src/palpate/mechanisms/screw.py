@@ -13,7 +13,7 @@ from palpate.errors import PalpateError
 from palpate.mechanisms.hinge import Hinge
 from palpate.mechanisms.mechanism import Joint, Matrix, Row
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.motion import Coordinate, Kinematics, Triple
+from palpate.physics.motion import Coordinate, Kinematics, Load, Triple
 
 SCREW, TRAVEL = "screw", "travel"
 """The coordinates: angle about z, rad, and the way along it, m."""
@@ -26,9 +26,9 @@ class Screw(Hinge):
     """A hinge whose body also moves along z: a valve, a jack, the lid of a jar; without pitch a knob.
 
     State: angle (rad), speed (rad/s). `pitch` (m/rad, in a file also as 2 mm/turn): the way along z per angle,
-    positive for a right-handed thread (Featherstone 2008, Rigid Body Dynamics Algorithms, 4.4); if absent, markers show
-    it, and with a table it counts as zero. Power of a wrench (f, n) is n_z q' + f_z pitch q', so that the row is n_z +
-    pitch f_z. Weight works along the travel: an element on it has the ratio pitch.
+    positive for a right-handed thread (Featherstone 2008, Rigid Body Dynamics Algorithms, 4.4); if absent, markers or
+    poses show it, with a table or an angle alone it must be stated. Power of a wrench (f, n) is n_z q' + f_z pitch q',
+    so that the row is n_z + pitch f_z. Weight works along the travel: an element on it has the ratio pitch.
     """
 
     endless: bool = True
@@ -60,6 +60,11 @@ class Screw(Hinge):
         return (Joint(SCREW, "turn", (0.0, 0.0, 1.0), 0, pitch=self.pitch),)
 
     @property
+    def directions(self) -> Mapping[str, tuple[float, float, float]]:
+        """The travel goes along the axis."""
+        return {TRAVEL: (0.0, 0.0, 1.0)}
+
+    @property
     def leaning(self) -> float:
         """Weight moves what travels, and what hangs beside an axis that is not upright."""
         return Hinge.leaning.__get__(self) if not self._pitch else math.pi / 2
@@ -85,6 +90,10 @@ class Screw(Hinge):
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The moment about the axis, and what the force along it does by the thread."""
         return (wrench[5] + self._pitch * wrench[2],)
+
+    def loads(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Mapping[str, Load]:
+        """Along the axis, which the thread bears: its friction is that force times a radius (Shigley, power screws)."""
+        return {SCREW: Load((wrench[2],), ((0.0, 0.0, 1.0),), wrench[5])}
 
     @property
     def _pitch(self) -> float:

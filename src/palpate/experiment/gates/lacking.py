@@ -94,7 +94,7 @@ def weight(case: Case) -> Iterator[Finding]:
         evidence = (
             f"it leans by {np.degrees(mechanism.leaning):.2f} deg and its weight is not in the model, which may move "
         )
-        remedy = _element(f"type: gravity, name: weight, acts_on: {mechanism.main}")
+        remedy = _element(f"type: gravity, name: weight, acts_on: {mechanism.weighed}")
         yield Finding("leaning", evidence + ", ".join(moved), str(mechanism.main), remedy)
 
 
@@ -190,8 +190,9 @@ def _force(case: Case, lack: Lack) -> tuple[str, str]:
             f"type: table, name: hold, acts_on: {lack.effect.place}, knots: {_knots(case, lack.effect.place)}"
         )
     better += "" if not case.model.mechanism.linkages else ", or look for the right linkage"
-    if case.model.mechanism.leaning > VERTICAL_RAD:
-        better = f"{_element(f'type: gravity, name: weight, acts_on: {lack.effect.place}')}, or {better}"
+    weighed = case.model.mechanism.weighed
+    if weighed is not None and case.model.mechanism.leaning > VERTICAL_RAD:
+        better = f"{_element(f'type: gravity, name: weight, acts_on: {weighed}')}, or {better}"
     return "is a force that depends on the position", better
 
 

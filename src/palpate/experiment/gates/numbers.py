@@ -48,6 +48,7 @@ KNOWN_SO_WELL = {
     "travel": "how far it travels",
     "links": "how long its links are",
     "hinge": "where its hinge is",
+    "pitch": "how far a screw travels in a turn",
     "sensor_rotation": "how the load cell is turned",
     "zero": "the load cell's zero",
     "ground": "vertical and floor",

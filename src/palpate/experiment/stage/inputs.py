@@ -216,6 +216,8 @@ class Inputs:
     """How well the place of a hinge is known, in each direction across it."""
     axis_std_rad: float = 0.0
     """How well its direction is known, about each direction across it."""
+    pitch_std: float = 0.0
+    """How well the pitch of a screw is known, where its motion shows it, m/rad."""
     travel_std: float = 0.0
     """How far markers of which single ones are off may take the main coordinate too far, rad or m; 0 where their noise
     hides it."""

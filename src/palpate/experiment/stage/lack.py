@@ -356,7 +356,8 @@ def leaning_part(fit: Fit) -> dict[str, float]:
     inputs, k = fit.inputs, fit.balance.kinematics.at(fit.prediction.at[fit.prediction.inside(fit.plan.segments)])
     inertia = [n for e in inputs.model.elements if e.inertial for n in inputs.model.names_of(e)]
     weighs = any(e.weighs for e in inputs.model.elements)
-    if inputs.main is None or weighs or len(inertia) != 1 or inputs.mechanism.leaning < VERTICAL_RAD:
+    known = inputs.main is not None and inputs.mechanism.weighed is not None
+    if not known or weighs or len(inertia) != 1 or inputs.mechanism.leaning < VERTICAL_RAD:
         return {}
     weight = Gravity(acts_on=str(inputs.mechanism.main))
     part = Model("weight", inputs.mechanism, (weight,))

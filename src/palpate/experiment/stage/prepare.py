@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from palpate.elements import WRENCH
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
@@ -112,12 +113,26 @@ def prepare(experiment: Experiment[Any], tell: Tell = silent, *, handles: Handle
     """Read everything and bring it onto one clock; handles: those behind the sensors of a body."""
     model = object_model(experiment)
     check_keys(experiment, model)
+    _check_pitch(experiment, model)
     if experiment.config.motion_from == "imu":
         return _by_imu(experiment, model, tell)
     if experiment.config.motion_from == "table":
         several = experiment.config.recordings.signals.coordinates is not None
         return (_by_axes if several else _by_table)(experiment, model, tell)
     return _by_markers(experiment, model, tell, handles or Handles())
+
+
+def _check_pitch(experiment: Experiment[Any], model: Model) -> None:
+    """Refuse a screw whose pitch nobody knows: an angle alone does not show it, and what travels depends on it."""
+    part, mechanism = experiment.config.recordings.poses, model.mechanism
+    angle_alone = experiment.config.motion_from == "table" or (part is not None and part.along is not None)
+    if not angle_alone or all(joint.pitch is not None for joint in mechanism.joints):
+        return
+    travels = (WRENCH, *mechanism.directions)
+    element = next((e for e in model.elements if not {e.acts_on, *e.looks_at}.isdisjoint(travels)), None)
+    if element is not None:
+        wrong = f"this key is missing: an angle alone does not show the pitch, which {element.name!r} depends on"
+        raise experiment.problem("mechanism.pitch", wrong, "state it, such as mechanism: {pitch: 4 mm/turn}")
 
 
 # --- a table of one coordinate --------------------------------------------------------------------------------------
@@ -223,7 +238,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     findings += handles.findings
     segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
-    closed_std, hinge_std_m, axis_std_rad, ground_root = 0.0, 0.0, 0.0, np.zeros((4, 0))
+    closed_std, hinge_std_m, axis_std_rad, pitch_std, ground_root = 0.0, 0.0, 0.0, 0.0, np.zeros((4, 0))
     if model.mechanism.floor:
         marked = config.markers.base is None or config.markers.base.axle is not None
         ground = ground_of(captured, model.mechanism, segments, static, marked=marked)
@@ -246,6 +261,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
         position = model.mechanism.coordinates_of(poses)[:, 0]
         findings += check_joint(joint, body.poses)
+        pitch_std = joint.pitch_std if joint.stated_pitch is None else 0.0
         if joint.hinge is not None:
             hinge_std_m = float(np.nan_to_num(joint.hinge.point_std_m)) / 2**0.5
             axis_std_rad = axis_std(joint.hinge, body) / 2**0.5
@@ -299,6 +315,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         frame_root=np.zeros((6, 0)) if ground is None else ground.frame_root,
         hinge_std_m=hinge_std_m,
         axis_std_rad=axis_std_rad,
+        pitch_std=pitch_std,
         closed_std=closed_std,
         links_std_m=_links_std(experiment, model),
         at_contact=at_contact,

@@ -75,6 +75,9 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
             sensors = (replace(s, T_body_sensor=T @ s.T_body_sensor) for s in inputs.sensors)
             if std > 0:
                 yield Variation("hinge", replace(inputs, sensors=tuple(sensors)))
+    for joint in inputs.mechanism.joints if inputs.pitch_std > 0 else ():
+        coarser = inputs.mechanism.with_options(pitch=(joint.pitch or 0.0) + inputs.pitch_std)
+        yield Variation("pitch", inputs.with_model(replace(inputs.model, mechanism=coarser)))
     if inputs.travel_std > 0:
         farther = 1 + inputs.travel_std / float(np.ptp(inputs.seen_position))
         yield Variation("travel", inputs.with_positions(inputs.q * farther))
