@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -141,7 +142,9 @@ def test_a_trail_that_is_wrong_is_named_and_found_where_the_data_shall_tell_it(t
     stated = f"trail: {1.08 * cart.trail:.5f} m"
     data = identified(tmp_path, cart, 2, f"object: walker\nmechanism: {{{stated}}}\n")
     assert not data["verdict"]["passed"]
-    assert "another trail" in data["verdict"]["reasons"][0]
+    off = re.search(r"another trail than stated, as if it were (.*) mm less", data["verdict"]["reasons"][0])
+    assert off is not None
+    assert float(off[1]) == pytest.approx(80 * cart.trail, rel=0.2)
     assert "mechanism: {estimate: [trail]}" in data["verdict"]["reasons"][0]
     assert not outside(data, cart.truth)
     data = identified(tmp_path, cart, 2, f"object: walker\nmechanism: {{{stated}, estimate: [trail]}}\n")
@@ -150,6 +153,21 @@ def test_a_trail_that_is_wrong_is_named_and_found_where_the_data_shall_tell_it(t
     low, high = data["shapes"]["trail"]["ci95"]
     assert low < cart.trail < high
     assert high - low < 0.002
+
+
+def test_a_track_that_is_wrong_is_named_and_found_where_the_data_shall_tell_it(tmp_path: Path) -> None:
+    cart = carts.random_cart(1)
+    data = identified(tmp_path, cart, 1, "object: cart\nmechanism: {track: 0.4 m}\n")
+    (told,) = (w for w in data["warnings"] if "than stated" in w)
+    off = re.search(r"another track than stated, as if it were (.*) mm more", told)
+    assert off is not None
+    assert 80 < float(off[1]) < 120
+    assert "mechanism: {estimate: [track]}" in told
+    data = identified(tmp_path, cart, 1, "object: cart\nmechanism: {track: 0.4 m, estimate: true}\n")
+    assert any("the data want" in w for w in data["warnings"])
+    low, high = data["shapes"]["track"]["ci95"]
+    assert low < cart.track < high
+    assert high - low < 0.02
 
 
 def test_a_joint_estimate_finds_each_size_once(tmp_path: Path) -> None:

@@ -170,6 +170,8 @@ def test_it_is_stepped_as_newton_and_scipy_have_it(axle: bool) -> None:
         ({"casters": [0.3]}, "places \\[x, y\\]"),
         ({"casters": [[0.3, float("nan")]]}, "places \\[x, y\\]"),
         ({"trail": 0.0}, "trail must be a positive length"),
+        ({"estimate": True}, "neither casters nor a track"),
+        ({"track": 0.5, "estimate": ["trail"]}, "size to estimate"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options: dict[str, object], words: str) -> None:

@@ -47,6 +47,8 @@ class Effect:
     """How well each coefficient is known before the data are asked; 0: nothing is known."""
     expected: float | FloatArray = 0.0
     """What each is known to be so well."""
+    names: tuple[str, ...] = ()
+    """Of the columns, where they have some."""
 
     def of(self, rows: Rows) -> FloatArray:
         """(columns, rows): low-passed and weighted as the rows are."""
@@ -84,6 +86,18 @@ class Lack:
     information: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     """(columns, columns): H, of what the data tell of the coefficients c, H c = `told`; empty where that is nothing."""
     told: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def strongest(self) -> tuple[int, float]:
+        """Which coefficient is farthest from what was known of it, in standard deviations, and what it would be alone.
+
+        By Bayes' rule: columns that look alike share one effect, and least squares gives such ones large coefficients.
+        """
+        std = np.broadcast_to(self.effect.std, self.told.shape)
+        before = np.where(std > 0, std, 1.0) ** -2.0
+        K = symmetric_inverse(self.information + np.diag(before))
+        at = int(np.argmax(np.abs(K @ self.told) / np.sqrt(np.diag(K))))
+        return at, float(self.told[at] / self.information[at, at])
 
 
 def attenuation(leftover: Leftover, noisy: FloatArray, left: FloatArray) -> dict[str, float]:

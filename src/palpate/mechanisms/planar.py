@@ -61,7 +61,7 @@ class Planar(Mechanism):
     `axle`: whether it has a fixed axle, through the origin along y, that does not slip sideways: then there is no
     sideways speed. `track`: the distance between two wheels on it, m; each is a coordinate too. `casters`: their
     pivots, [x, y] m in B; `trail`: how far their wheels run behind them, m. At swivel zero a caster rolls ahead.
-    `estimate`: true where the data shall tell the trail, or names of what they shall tell, such as [trail, track,
+    `estimate`: true where the data shall tell trail and track, or names of what they shall tell, such as [trail,
     caster_1_x].
 
     `forward`, the wheels and `caster_1_roll` have no position: it is not a function of the state.
@@ -99,6 +99,8 @@ class Planar(Mechanism):
         for name in self.estimated:
             if name not in self.sizes:
                 raise UnknownName("size to estimate", str(name), self.sizes, where=where)
+        if self.estimate and not self.estimated:
+            raise PalpateError(f"{where}: it has neither casters nor a track to estimate: leave `estimate` out")
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -158,9 +160,9 @@ class Planar(Mechanism):
 
     @property
     def estimated(self) -> tuple[str, ...]:
-        """Those that the data shall tell; the trail unless others are named."""
+        """Those that the data shall tell; trail and track, as far as there are any, unless others are named."""
         if isinstance(self.estimate, bool):
-            return ("trail",) if self.estimate else ()
+            return tuple(name for name in ("trail", "track") if name in self.sizes) if self.estimate else ()
         return (self.estimate,) if isinstance(self.estimate, str) else self.estimate
 
     def off_by(self, by: float) -> dict[str, float]:

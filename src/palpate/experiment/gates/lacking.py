@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
-from palpate.experiment.stage.lack import LEAST, PARTS, PLACES, UNEXPLAINED, VERTICAL_RAD, LackOfFit, leaning_part
+from palpate.experiment.stage.lack import (
+    LEAST,
+    PARTS,
+    PLACES,
+    UNEXPLAINED,
+    VERTICAL_RAD,
+    LackOfFit,
+    leaning_part,
+    link_steps,
+)
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
@@ -107,13 +116,21 @@ def _plain(words: str, remedy: str) -> Words:
 
 
 def _linkage(case: Case, lack: Lack) -> tuple[str, str]:
-    by = f"{1e3 * lack.effect.shape * float(np.abs(lack.coefficients).max()):.0f} mm"
-    again = "again, or state how far off they may be (uncertain: {links: 5 mm})"
-    if case.model.mechanism.linkages:
-        words = f"is a linkage other than the stated one, as if a link were {by} longer or shorter"
-        return words, f"measure links, pivots and stand-offs {again}"
-    words = f"is a wheel or caster elsewhere than stated, or another trail, by {by}"
-    return words, "measure them again, or let the data tell, mechanism: {estimate: [trail]}"
+    mechanism, (at, steps) = case.model.mechanism, lack.strongest
+    name = lack.effect.names[at]
+    by, unit = steps * link_steps(case.fit)[name], mechanism.sizes[name][1]
+    much = f"{shown(abs(by), unit)} {'more' if by > 0 else 'less'}"
+    if mechanism.linkages:
+        again = "again, or state how far off they may be (uncertain: {links: 5 mm})"
+        return (
+            f"is a linkage other than the stated one, as if {name} were {much}",
+            f"measure links, pivots and stand-offs {again}",
+        )
+    words = f"is another {name} than stated, as if it were {much}"
+    if name in mechanism.estimated:
+        return words, "measure the others again"
+    told = ", ".join((*mechanism.estimated, name))
+    return words, f"measure it again, or let the data tell, mechanism: {{estimate: [{told}]}}"
 
 
 def _element(text: str) -> str:

@@ -455,7 +455,7 @@ def link_effect(fit: Fit, known_m: float) -> Iterator[Effect]:
     """Linkages of other lengths than the fit's, one column each. known_m: how well those are known that are not
     estimated; 0: not asked.
     """
-    inputs, columns, beliefs = fit.inputs, list[FloatArray](), list[tuple[float, float]]()
+    inputs, columns, beliefs, names = fit.inputs, list[FloatArray](), list[tuple[float, float]](), list[str]()
     known = inputs.mechanism.off_by(known_m)
     residuals = fit.left_of(fit.balance)
     for name, by in link_steps(fit).items() if inputs.imu is None else ():
@@ -468,12 +468,13 @@ def link_effect(fit: Fit, known_m: float) -> Iterator[Effect]:
                 free = fit.links.get(name)
                 std, away = (known[name], 0.0) if free is None else (free.prior, free.stated - size)
                 beliefs.append((std / by, away / by))
+                names.append(name)
                 break
     if columns:
         std, expected = np.array(beliefs).T
         std = 0.0 if fit.joint is not None else std  # it has found them along
         place = inputs.mechanism.main or inputs.mechanism.moving[0]
-        yield Effect("linkage", place, LONGER_M, np.array(columns), std=std, expected=expected)
+        yield Effect("linkage", place, LONGER_M, np.array(columns), std=std, expected=expected, names=tuple(names))
 
 
 def link_steps(fit: Fit) -> dict[str, float]:

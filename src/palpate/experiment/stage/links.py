@@ -78,8 +78,9 @@ def _believed(fit: Fit, beside_m: float) -> dict[str, Size] | None:
     H, told = lack.information / per[:, None] / per, lack.told / per  # of sizes, not of steps
     own = np.array([name in fit.links for name in steps])
     sizes = [fit.links[name] for name in steps if name in fit.links]
-    before = np.array([x.prior**-2.0 for x in sizes])
     away = np.array([x.stated - x.value for x in sizes])
+    # a stated size that is farther off than is likely pulls no more than one that was known so badly
+    before = np.maximum([x.prior for x in sizes], np.abs(away) / LIKELY) ** -2.0
     K = symmetric_inverse(H[np.ix_(own, own)] + np.diag(before))
     known = fit.inputs.mechanism.off_by(beside_m)
     beside = K @ H[np.ix_(own, ~own)] * [known[name] for name in steps if name not in fit.links]
