@@ -58,12 +58,12 @@ def write_door(folder: Path, seed: int, motion: str) -> Path:
     return write(folder, t, force, motion, FREE_DOOR, DOOR_SEGMENTS, seed)
 
 
-def write_drawer(folder: Path, seed: int, motion: str) -> Path:
+def write_drawer(folder: Path, seed: int, motion: str, gain: float = 1.0) -> Path:
     rng, (t, x, f) = np.random.default_rng(seed), drawer_files.simulate()
     at = slice(None, None, 5)
     lean = Rotation.from_euler("xyz", [15, -30, 70], degrees=True).as_matrix()  # the accelerometer on the drawer
     felt = np.outer(make_interp_spline(t, x, k=5)(t, 2)[at], [1.0, 0.0, 0.0]) + np.array([0.0, 0.0, 9.81])
-    felt = felt @ lean + np.array([0.02, -0.05, 0.03]) + rng.normal(0, 0.01, felt.shape)
+    felt = gain * (felt @ lean) + np.array([0.02, -0.05, 0.03]) + rng.normal(0, 0.01, felt.shape)
     names = ["t", "x [mm]", *(f"a{axis} [m/s2]" for axis in "xyz")]
     table(folder / "motion.csv", names, t[at], 1e3 * (x[at] + rng.normal(0, 1e-4, len(t[at]))), felt)
     force = np.stack([f, np.clip(t - 5, 0, 1) * np.sin(2 * t), 0 * t], axis=1)
@@ -79,7 +79,7 @@ def identified(path: Path) -> dict[str, Any]:
 CASES = {
     "encoder": (write_door, "angle: q", DOOR, 0, 0.06),
     "gyroscope": (write_door, "angular_rate: [gx, gy, gz]", DOOR, 1, 0.06),
-    "accelerometer": (write_drawer, "acceleration: [ax, ay, az]", drawer_files.TRUTH, 0, 0.4),
+    "accelerometer": (write_drawer, "acceleration: [ax, ay, az]", drawer_files.TRUTH, 1, 0.06),
     "runner": (write_drawer, "travel: x", drawer_files.TRUTH, 0, 0.06),
 }
 
@@ -97,19 +97,45 @@ def test_the_clock_and_every_number_are_found(
         assert high - low < width * value
 
 
-def test_an_accelerometer_needs_rests_that_are_stated(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rests", "words"),
+    [
+        ("", "segments.static: this key is missing: an accelerometer does not tell rest from an even motion"),
+        ("static: [0.5, 4.5], ", "segments.static: after a single rest nothing tells how far"),
+    ],
+)
+def test_an_accelerometer_needs_rests_that_are_stated(tmp_path: Path, rests: str, words: str) -> None:
     path = write_drawer(tmp_path, 0, "acceleration: [ax, ay, az]")
-    path.write_text(path.read_text().replace(f"static: {RESTS}, ", ""))
+    path.write_text(path.read_text().replace(f"static: {RESTS}, ", rests))
     done = palpate("identify", path)
     assert done.returncode == 1
-    assert (
-        "segments.static: this key is missing: an accelerometer does not tell rest from an even motion" in done.stderr
-    )
+    assert words in done.stderr
+
+
+def test_the_scale_of_an_accelerometer_is_compared_with_gravity(tmp_path: Path) -> None:
+    result = identified(write_drawer(tmp_path, 0, "acceleration: [ax, ay, az]", gain=1.015))
+    assert any("its scale may be off by 1.8 %" in x for x in result["warnings"])
+    low, high = result["parameters"]["m"]["ci95"]
+    assert low < drawer_files.TRUTH["m"] < high  # 6.31 +- 0.01 by noise alone
+
+
+def test_the_scale_of_an_accelerometer_is_declared_or_said_to_be_exact(tmp_path: Path) -> None:
+    path = write_drawer(tmp_path, 0, "acceleration: [ax, ay, az]")
+    assert "accelerometer_scale" in identified(path)["taken_as_exact"]
+    path.write_text(path.read_text() + "uncertain: {accelerometer_scale: 1 %}\n")
+    result = identified(path)
+    assert "accelerometer_scale" not in result["taken_as_exact"]
+    low, high = result["parameters"]["m"]["ci95"]
+    assert (high - low) / 2 == pytest.approx(1.96 * 0.01 * 6.4, rel=0.05)
 
 
 REFUSED = {
     "slides": ("travel: q", "'free-door' does not slide.*[Ww]rite angle or angular_rate"),
     "two": ("angle: q, angular_rate: gx", "angle and angular_rate tell the same: give one of them"),
+    "arm": (
+        "acceleration: [gx, gy, gz], joints: {a: q}, urdf: arm.urdf, frame: tool",
+        "joints and acceleration tell the same: give one of them",
+    ),
     "unit": ("angle: gx", "has the unit 'rad/s', not rad"),
     "no such": ("angle: w", "there is no channel 'w'"),
 }

@@ -123,6 +123,7 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
         two_step = config.procedure == "two-step"
         plan = Plan(train if two_step else (*slow, *train), slow if two_step else None, config.robust)
     free_ends = inputs.main is not None and config.stops is None and not inputs.filtering.published
+    free_ends &= inputs.drift == 0  # else what a stop does is not seen at one place
     doubts = "; ".join(f.sentence for f in prepared.findings if f.fatal)
     before, tell = f"before that: {doubts}" if doubts else "", onward(tell)  # between other stops it begins anew
     with experiment.at("segments", before, DataProblem), experiment.at("procedure", before, ProcedureProblem):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from math import hypot
 
 import numpy as np
 
@@ -23,6 +23,12 @@ SLOWER = 0.4
 ZERO_RAD_S, CREEP_RAD_S = 0.2, 0.01
 """No gyroscope's zero is farther off (some 10 deg/s), nor changes more within a recording: what turns evenly and faster
 does not rest."""
+LONG_ALONE = 0.5
+"""Share of a recording before its first and after its last rest that is worth a word."""
+
+
+DRAWS, WAYS = 16, 6
+"""Times that noise is drawn to tell how far it makes a speed drift, and ways of drifting that hold most of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +48,26 @@ class Gyroscope:
         """(samples,): what its noise makes of the angle, rad, once more."""
         step = float(times_s[1] - times_s[0])
         if self.rests:
-            return _travel(times_s, rng.normal(0.0, self.noise, len(times_s)), self.rests)
+            # how far a walk gets varies tenfold from one to the next: a usual one
+            speeds = _drawn_speeds(times_s, self.noise, self.rests, rng)
+            sizes = np.sqrt(np.mean(speeds**2, axis=1))
+            return _integral(speeds[int(np.argmin(np.abs(sizes - self.zero_std)))], step)
         x = _integral(rng.normal(0.0, self.noise, len(times_s)), step)
         slow = _slow(times_s, self.swing_hz)
         return x - slow @ least_squares(slow, x)
+
+    def drifts(self, times_s: FloatArray, since_s: float) -> list[FloatArray]:
+        """(samples,) each: ways in which the position may be off, rad or m, one standard deviation each; none where it
+        swings about. since_s: there it is known.
+        """
+        if self.swing_hz > 0:
+            return []
+        if not self.rests:
+            return [self.zero_std * (times_s - since_s)]
+        speeds = _drawn_speeds(times_s, self.noise, self.rests, np.random.default_rng(0))
+        _, sizes, ways = np.linalg.svd(speeds / np.sqrt(len(speeds)), full_matrices=False)
+        step = float(times_s[1] - times_s[0])
+        return [_integral(size * way, step) for size, way in zip(sizes[:WAYS].tolist(), ways, strict=False)]
 
 
 def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tuple[FloatArray, Gyroscope, str]:
@@ -70,9 +92,13 @@ def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tup
     levels = np.array([float(np.mean(rate[a:b])) for a, b in rests])
     at = np.array([float(np.mean(times_s[a:b])) for a, b in rests])
     white = noise / np.sqrt(min(b - a for a, b in rests))
-    std = float(np.hypot(white, np.std(np.diff(levels)) / 2 if len(levels) > 2 else np.ptp(levels) / 2))
+    spread = float(np.std(np.diff(levels)) if len(levels) > 2 else np.ptp(levels)) / 2
+    # nothing tells how it creeps before the first rest and after the last
+    alone = 1 - step * (rests[-1][1] - rests[0][0]) / float(np.ptp(times_s))
+    std = hypot(white, spread, alone * CREEP_RAD_S / 2)
     angle = _integral(rate - np.interp(times_s, at, levels), step)
     words = f"its zero ({_shown(float(levels.mean()), std)}) is that of {len(rests)} rest{'s' * (len(rests) > 1)}"
+    words += "; a rest at the end would tell how it creeps" if alone > LONG_ALONE else ""
     return angle - angle[slice(*rests[0])].mean(), Gyroscope(std, noise, 0.0), words
 
 
@@ -86,12 +112,14 @@ def travel_of_acceleration(
     makes the speed at the next rest other than zero, and is taken out of it in a straight line (zero-velocity update).
     """
     about = main_direction(force)
-    travel = _travel(times_s, force @ about, rests)
+    step = float(times_s[1] - times_s[0])
+    travel = _integral(_speed(times_s, force @ about, rests), step)
+    travel = travel - float(np.mean(travel[segment_mask(times_s, [min(rests)])]))
     away = np.abs(travel) > OPENS * float(np.max(np.abs(travel)))
     travel = travel * float(np.sign(travel[int(np.argmax(away))]))
-    step, noise = float(times_s[1] - times_s[0]), float(noise_floor((force @ about)[:, None])[0])
-    apart = max((b[0] - a[1] for a, b in pairwise(sorted(rests))), default=float(np.ptp(times_s)))
-    return travel, Gyroscope(noise * float(np.sqrt(step * apart)) / 2, noise, 0.0, tuple(rests))
+    noise = float(noise_floor((force @ about)[:, None])[0])
+    drifts = _drawn_speeds(times_s, noise, rests, np.random.default_rng(0))
+    return travel, Gyroscope(float(np.sqrt(np.mean(drifts**2))), noise, 0.0, tuple(rests))
 
 
 def main_direction(x: FloatArray) -> FloatArray:
@@ -100,7 +128,8 @@ def main_direction(x: FloatArray) -> FloatArray:
     return np.asarray(vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1]), dtype=float)
 
 
-def _travel(times_s: FloatArray, x: FloatArray, rests: Sequence[Interval]) -> FloatArray:
+def _speed(times_s: FloatArray, x: FloatArray, rests: Sequence[Interval]) -> FloatArray:
+    """(samples,): the integral, 0 at rests."""
     step, at = float(times_s[1] - times_s[0]), sorted(rests)
     inside = [segment_mask(times_s, [rest]) for rest in at]
     middles = [float(np.mean(rest)) for rest in at]
@@ -108,8 +137,12 @@ def _travel(times_s: FloatArray, x: FloatArray, rests: Sequence[Interval]) -> Fl
     ends = [t for rest in at for t in rest]
     speed = speed - np.interp(times_s, ends, np.repeat([float(np.mean(speed[i])) for i in inside], 2))
     speed[np.any(inside, axis=0)] = 0.0
-    travel = _integral(speed, step)
-    return travel - float(np.mean(travel[inside[0]]))
+    return speed
+
+
+def _drawn_speeds(times_s: FloatArray, noise: float, rests: Sequence[Interval], rng: np.random.Generator) -> FloatArray:
+    """(draws, samples): what white noise of an acceleration makes of the speed."""
+    return np.array([_speed(times_s, rng.normal(0.0, noise, len(times_s)), rests) for _ in range(DRAWS)])
 
 
 def _swung(t: FloatArray, rate: FloatArray, step: float, noise: float) -> tuple[FloatArray, Gyroscope, str]:

@@ -75,6 +75,20 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
     return judge_imu(times_s, acceleration, angular_rate)[0]
 
 
+def judge_accelerometer(times_s: FloatArray, acceleration: FloatArray) -> tuple[tuple[Finding, ...], dict[str, float]]:
+    """The same of an accelerometer alone (n, 3), m/s2, on what rests now and then: its size there is gravity's."""
+    rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
+    calm = _calm_level(acceleration, rate_hz) if rate_hz >= _SLOWEST_HZ else None
+    if calm is None:
+        return (), {}
+    findings, off = _check_gravity(*calm), _scale_off(*calm)
+    for by in () if findings else off.values():
+        evidence = f"reads {calm[0]:.4g} m/s2 in calm parts where gravity is {STANDARD_GRAVITY:.4g}"
+        wrong = f"its scale may be off by {100 * by:.1f} %, which the intervals allow for"
+        findings = [Finding("gravity", f"{evidence}: {wrong}", "accelerometer", "calibrate it")]
+    return tuple(findings), off
+
+
 def judge_imu(
     times_s: FloatArray, acceleration: FloatArray, angular_rate: FloatArray
 ) -> tuple[tuple[Finding, ...], dict[str, float]]:
@@ -104,13 +118,19 @@ def judge_imu(
         """What the path says of the scale of all rates, read by a matrix; gravity has its size."""
         return gyro_scale(acceleration * (STANDARD_GRAVITY / level), angular_rate @ matrix.T, path_hz)
 
-    off = {"accelerometer_scale": abs(level / STANDARD_GRAVITY - 1)} if calm[1] < _CALM_MARGIN else {}
+    off = _scale_off(*calm)
     gyroscope = _check_gyroscope(turning, path_scale) if len(turning.a) >= _FEWEST_AGAINST else []
     scale = None if gyroscope else path_scale(np.eye(3))
-    if scale is not None and scale.explains > _EXPLAINS and abs(scale.error) > _SCALE_WARNING[1] * scale.std:
+    surely = np.inf if scale is None else max(_SCALE_WARNING[1] * scale.std, _SAME_GRAVITY)
+    if scale is not None and scale.explains > _EXPLAINS and abs(scale.error) > surely:
         off["gyroscope_scale"] = abs(scale.error)
-    surely = {key: by for key, by in off.items() if by > _SAME_GRAVITY}
-    return (*findings, *gyroscope, *_check_gyro_scale(scale)), surely
+    return (*findings, *gyroscope, *_check_gyro_scale(scale)), off
+
+
+def _scale_off(level: float, margin: float) -> dict[str, float]:
+    """By what share the accelerometer is surely off."""
+    by = abs(level / STANDARD_GRAVITY - 1)
+    return {"accelerometer_scale": by} if margin < _CALM_MARGIN and by > _SAME_GRAVITY else {}
 
 
 def _calm_level(a: FloatArray, rate_hz: float) -> tuple[float, float] | None:

@@ -78,6 +78,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "an IMU": Condition("files with recordings.imu", lambda c: c.recordings.imu is not None),
     "two load cells": Condition("files with recordings.wrench_2", lambda c: len(wrenches_of(c)) > 1),
     "gyro": Condition("motion measured by an IMU or a gyroscope", lambda c: c.gyroscope),
+    "accelerometer": Condition("motion measured by an IMU or an accelerometer", lambda c: c.accelerometer),
     "fixed values": Condition("files with fixed", lambda c: bool(c.fixed)),
     "known mass": Condition("files with known_mass", lambda c: c.known_mass is not None),
     "a table": Condition(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import pydantic
 from pydantic import AfterValidator, Field
@@ -12,12 +12,15 @@ from palpate.experiment.file.keys import FORMAT, Columns, FilePart, Part, Three,
 
 Stored = Literal["wxyz", "xyzw", "rotation-vector", "euler-zyx", "matrix"]
 """How an orientation is written."""
+Along = Literal["angle", "travel", "angular_rate", "acceleration"]
+"""What tells one coordinate alone."""
+ALONG: tuple[Along, ...] = get_args(Along)
 NUMBERS: dict[Stored, int] = {"wxyz": 4, "xyzw": 4, "rotation-vector": 3, "euler-zyx": 3, "matrix": 9}
 
 
 class PosesPart(FilePart):
     """Poses of the body, or of a tool or handle that is fixed to it, by a robot, a tracker or another program; or its
-    only coordinate, by an encoder or a gyroscope.
+    only coordinate, by an encoder, a gyroscope or an accelerometer.
     """
 
     format: Literal["csv", "parquet", "hdf5", "mat", "rosbag"] | None = FORMAT
@@ -71,9 +74,9 @@ class PosesPart(FilePart):
     )
 
     @property
-    def along(self) -> tuple[Literal["angle", "travel", "angular_rate", "acceleration"], list[str]] | None:
+    def along(self) -> tuple[Along, list[str]] | None:
         """What tells one coordinate alone, and its channels."""
-        for name in ("angle", "travel", "angular_rate", "acceleration"):
+        for name in ALONG:
             value: str | list[str] | None = getattr(self, name)
             if value is not None:
                 return name, [value] if isinstance(value, str) else value
@@ -84,16 +87,11 @@ class PosesPart(FilePart):
         arm = [name for name in ("joints", "urdf", "frame") if getattr(self, name) is not None]
         if 0 < len(arm) < 3:
             raise ValueError(f"joints, urdf and frame go together: {' and '.join(arm)} alone do not tell a pose")
-        if arm:
-            others = {"position", "orientation", "stored", "angle", "travel", "angular_rate"} & self.model_fields_set
-            if others:
-                raise ValueError(f"joints and {' and '.join(sorted(others))} tell the same: give one of them")
-            return self
-        if self.along is not None:
-            given = {"position", "orientation", "stored", "angle", "travel", "angular_rate", "acceleration"}
-            given &= self.model_fields_set
+        if arm or self.along is not None:
+            given = sorted({"position", "orientation", "stored", *ALONG} & self.model_fields_set)
+            given = [*arm[:1], *given]
             if len(given) > 1:
-                raise ValueError(f"{' and '.join(sorted(given))} tell the same: give one of them")
+                raise ValueError(f"{' and '.join(given)} tell the same: give one of them")
             return self
         stored, count = self.reading, len(self.orientation)
         if stored is None:

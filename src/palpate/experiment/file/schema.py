@@ -368,7 +368,9 @@ class UncertainPart(Part):
     )
     imu_rotation: q.Angle | None = deviation("the IMU's rotation, about each axis; with its unit", "0.5 deg", "imu")
     imu_position: q.Length | None = deviation("the IMU's position, along each axis, m", "1 mm", "imu")
-    accelerometer_scale: q.Fraction | None = deviation("the accelerometer's scale, as a fraction", "0.2 %", "imu", lt=1)
+    accelerometer_scale: q.Fraction | None = deviation(
+        "the accelerometer's scale, as a fraction", "0.2 %", "accelerometer", lt=1
+    )
     gyroscope_scale: q.Fraction | None = deviation("the gyroscope's scale, as a fraction", "0.2 %", "gyro", lt=1)
     sensor_position: q.Length | None = deviation("the sensor's place on the object, each axis, m", "2 mm", "markers")
     sensor_rotation: q.Angle | None = deviation("its rotation, about each axis; with its unit", "0.3 deg", "markers")
@@ -606,6 +608,12 @@ class ExperimentPart(CommonPart):
         """Whether a gyroscope alone tells how it turns."""
         part = self.recordings.signals or self.recordings.poses
         return self.motion_from == "imu" or (part is not None and part.angular_rate is not None)
+
+    @property
+    def accelerometer(self) -> bool:
+        """Whether an accelerometer alone tells how it slides."""
+        poses = self.recordings.poses
+        return self.motion_from == "imu" or (poses is not None and poses.acceleration is not None)
 
     @property
     def captured(self) -> bool:

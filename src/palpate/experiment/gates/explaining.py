@@ -261,6 +261,8 @@ def rest(case: Case) -> Iterator[Finding]:
     fit, inputs = case.fit, case.fit.inputs
     if case.refused or case.model.memory or case.model.uses_load:  # which hold it too
         return
+    if inputs.drift > 0:  # then nobody knows that it rests
+        return
     effort = projected(fit.balance)[:, 0]
     length = 2 * (round(2 * REST_S * inputs.rate_hz) // 2) + 1
     segments = case.prepared.segments
@@ -347,6 +349,8 @@ def replayed(case: Case) -> Iterator[Finding]:
     if errors.max() < least:
         return
     explained, paths = _explained_replay(case, windows), [w.tracks[0].simulated for w in windows]
+    # an integrated acceleration goes astray itself, all of a window the same way: by twice the usual now and then
+    explained = np.hypot(explained, 2 * case.fit.inputs.drift * float(np.ptp(windows[0].times_s)))
     low, high = case.fit.inputs.stops or (-np.inf, np.inf)
     free = np.array([x.min() > low and x.max() < high for x in paths])  # of a stop only the place is known
     lost = errors > np.maximum(LOST * max(w.travel for w in windows), explained)
@@ -357,7 +361,8 @@ def replayed(case: Case) -> Iterator[Finding]:
     i = int(np.where(astray, errors, 0.0).argmax())
     evidence = (
         f"the replay is off by {case.shown(errors[i], '.0f')} RMS in the window from "
-        f"{windows[i].start_s:.0f} s, where force errors the size of the fit's residuals explain "
+        f"{windows[i].start_s:.0f} s, where force errors the size of the fit's residuals "
+        f"{'and the drift of the travel ' if case.fit.inputs.drift > 0 else ''}explain "
         f"{case.shown(explained[i], '.1f')}: the object meets stops or hands unknown to the model, or it is wrong"
     )
     fails = bool((lost | (free & (errors > np.maximum(least, WAYWARD * explained)))).any())

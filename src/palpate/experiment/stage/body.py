@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -46,6 +47,8 @@ class Body:
     findings: tuple[Finding, ...] = ()
     gyroscope: Gyroscope | None = None
     """Whose rate was integrated to the poses."""
+    contradicted: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Key of `uncertain` -> by how much gravity surely contradicts it."""
 
     def poses_of(self, frame: str) -> Poses:
         """T_capture_frame of a role; of the body itself where it has none."""

@@ -256,6 +256,11 @@ class Inputs:
         return None if self.mechanism.main is None else 0
 
     @property
+    def drift(self) -> float:
+        """By how much the speed of an acceleration that was integrated drifts (RMS), m/s; 0 of other motions."""
+        return self.gyroscope.zero_std if self.gyroscope is not None and self.gyroscope.rests else 0.0
+
+    @property
     def seen_position(self) -> FloatArray:
         """The main coordinate where it was seen, rad or m."""
         return self.q[np.isfinite(self.q[:, 0]), 0]
@@ -519,7 +524,8 @@ def rest_of(inputs: Inputs) -> BoolArray:
     if inputs.smoothed is None:
         window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
         c = coordinates_of(inputs, window / rate)
-        noise = np.diag([derivatives.derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
+        white = [derivatives.derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)]
+        noise = np.diag(np.hypot(white, inputs.drift))
     else:
         c, noise = inputs.smoothed.motion, np.diag(inputs.smoothed.speed_noise(inputs.static))
     speeds_of = _coordinate_speeds(mechanism, names, c.position)

@@ -18,6 +18,7 @@ from palpate.motion.arm import Arm
 from palpate.motion.clock import evenly_sampled
 from palpate.motion.frames import hinge_from_motion
 from palpate.motion.integration import angle_of_rate, main_direction, travel_of_acceleration
+from palpate.motion.plausibility import judge_accelerometer
 from palpate.motion.tracked import Jump, pose_noise, rotations_of, without_jumps
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.motion import Poses, exp_rotation
@@ -119,7 +120,7 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
     x = recordings.stacked(experiment, key, recording, names, [units[kind]] * len(names))
     with experiment.at(key):
         even = evenly_sampled(recording[names[0]].clock.times_s, x, what=kind)
-        q, gyroscope, findings = even.seen_x[:, 0], None, list[Finding]()
+        q, gyroscope, findings, off = even.seen_x[:, 0], None, list[Finding](), dict[str, float]()
         if kind == "angle":
             seen = np.isfinite(q)
             q = q.copy()
@@ -136,11 +137,15 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
             if not rests:
                 wrong = "an accelerometer does not tell rest from an even motion"
                 raise experiment.problem("segments.static", f"this key is missing: {wrong}", RESTS)
+            if len(rests) == 1:
+                wrong = "after a single rest nothing tells how far an acceleration that is integrated twice has drifted"
+                raise experiment.problem("segments.static", wrong, RESTS)
             travel, gyroscope = travel_of_acceleration(even.times_s, even.x, rests)
             q = np.where(np.isfinite(even.seen_x).all(axis=1), travel, np.nan)
             evidence = f"the travel is the acceleration integrated twice, with {len(rests)} rests"
             vague = f"it drifts by some {1e3 * gyroscope.zero_std:.2g} mm/s, and what follows the position is vague"
-            findings.append(Finding("accelerometer", f"{evidence}: {vague}", key))
+            doubts, off = judge_accelerometer(even.times_s, even.x)
+            findings += [Finding("accelerometer", f"{evidence}: {vague}", key), *doubts]
     n, line = len(q), np.eye(3)[0 if slides else 2]
     seen = np.isfinite(q)
     rotation = np.broadcast_to(np.eye(3), (n, 3, 3)) if slides else exp_rotation(np.outer(np.nan_to_num(q), line))
@@ -156,6 +161,7 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
         points=experiment.config.poses.points,
         findings=tuple(findings),
         gyroscope=gyroscope,
+        contradicted=off,
     )
 
 

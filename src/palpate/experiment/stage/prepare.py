@@ -104,7 +104,7 @@ class Prepared:
     noise: MotionNoise | None = None
     """Of a motion by an IMU."""
     contradicted: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Key of `uncertain` -> by how much gravity surely contradicts the IMU."""
+    """Key of `uncertain` -> by how much gravity surely contradicts the instrument."""
     begun: tuple[Moved, Balance] | None = None
     """Motion and whole balance of the inputs, where they were needed before the fit."""
 
@@ -336,7 +336,8 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     cells[0] = replace(cells[0], clock=clock, offset=offset)
     instruments = {key.device: cell for key, cell in zip(keys, cells, strict=True)} | captured.devices
     inputs = inputs.on_clock(clock)
-    return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
+    told, off = tuple(findings), body.contradicted
+    return Prepared(inputs, segments, instruments, told, captured, ground, handles.results, contradicted=off)
 
 
 def _beside_drawing(finding: Finding) -> Finding:

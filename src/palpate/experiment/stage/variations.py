@@ -83,9 +83,9 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         yield Variation("travel", inputs.with_positions(inputs.q * farther))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
-    if inputs.gyroscope is not None and inputs.gyroscope.swing_hz == 0:
-        since = inputs.times_s - (inputs.times_s.mean() if inputs.static is None else np.mean(inputs.static))
-        yield Variation("rate_zero", inputs.with_positions(inputs.q + inputs.gyroscope.zero_std * since[:, None]))
+    since_s = float(inputs.times_s.mean() if inputs.static is None else np.mean(inputs.static))
+    for off in () if inputs.gyroscope is None else inputs.gyroscope.drifts(inputs.times_s, since_s):
+        yield Variation("rate_zero", inputs.with_positions(inputs.q + off[:, None]))
     for other in () if inputs.smoothed is None else inputs.smoothed.sways():
         yield Variation("motion", replace(inputs, smoothed=other))
     for change in inputs.frame_root.T:
@@ -158,11 +158,10 @@ def _imu_scaled(accelerometer: int, gyroscope: int) -> Ways:
     return _each_imu(lambda imu, by: [replace(imu, even=replace(imu.even, x=imu.even.x * (1 + by * which)))])
 
 
-def _gyroscope_scaled(inputs: Inputs, by: float) -> Iterable[Inputs]:
-    """Of an IMU, or of one whose rate was integrated."""
-    if inputs.gyroscope is None:
-        return _imu_scaled(0, 1)(inputs, by)
-    return [inputs.with_positions(inputs.q * (1 + by))]
+def _instrument_scaled(accelerometer: int, gyroscope: int) -> Ways:
+    """Of an IMU, or of one whose signal was integrated: what follows from it grows as it does."""
+    of_imu = _imu_scaled(accelerometer, gyroscope)
+    return lambda x, by: of_imu(x, by) if x.gyroscope is None else [x.with_positions(x.q * (1 + by))]
 
 
 def _with_fixed(inputs: Inputs, by: float) -> list[Inputs]:
@@ -281,8 +280,8 @@ _WAYS: Mapping[str, Ways] = {
     "sensor_yaw": _each_sensor(_turned, UNIT_AXES[2:]),
     "imu_rotation": _each_imu_pose(lambda T, turn: transform(exp_rotation(turn) @ T[:3, :3], T[:3, 3])),
     "imu_position": _each_imu_pose(_shifted),
-    "accelerometer_scale": _imu_scaled(1, 0),
-    "gyroscope_scale": _gyroscope_scaled,
+    "accelerometer_scale": _instrument_scaled(1, 0),
+    "gyroscope_scale": _instrument_scaled(0, 1),
     "fixed": _with_fixed,
     "clock": lambda x, by: [_late(x, by)],
     "tilt": lambda x, by: [tilted(x, by * axis) for axis in UNIT_AXES[:2]],
@@ -298,8 +297,8 @@ def taken_as_exact(fit: Fit) -> list[str]:
     """Keys of `uncertain` that apply to these inputs but were not declared."""
     x, mechanism = fit.inputs, fit.inputs.mechanism
     keys = ["fixed"] if x.unloaded else ["load_cell_scale"]
-    if x.gyroscope is not None and not x.gyroscope.rests:
-        keys.append("gyroscope_scale")
+    if x.gyroscope is not None:
+        keys.append("accelerometer_scale" if x.gyroscope.rests else "gyroscope_scale")
     if x.imu is not None:
         keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
     if x.poses is not None:
