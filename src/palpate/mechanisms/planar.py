@@ -19,7 +19,7 @@ pivot on c'; both are sums of v, s and w, by which they enter the rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Support, unwrapped
-from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, running
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
 
@@ -360,7 +360,7 @@ class Planar(Mechanism):
         way = np.hypot(dx, dy)
         u = np.tanh(0.5 * way / self.trail) / np.maximum(way, 1e-300)
         steps = np.array([[1.0 + u * dx, u * dy], [u * dy, 1.0 - u * dx]])
-        products = _running(steps, lambda later, first: _unit(np.einsum("ijn,jkn->ikn", later, first)))
+        products = running(steps, lambda later, first: _unit(np.einsum("ijn,jkn->ikn", later, first)))
         start = np.array([math.cos(turn[0] / 2), math.sin(turn[0] / 2)])
         half = np.concatenate([start[:, None], np.einsum("ijn,j->in", products, start)], axis=1)
         heading = np.unwrap(2 * np.arctan2(half[1], half[0]))
@@ -368,18 +368,9 @@ class Planar(Mechanism):
         drawn = (dx * np.cos(heading[:-1]) + dy * np.sin(heading[:-1])) / self.trail
         growth = np.exp(-2 * np.clip(drawn, -5.0, 5.0))
         maps = np.array([growth, _CREEP**2 * way / self.trail])
-        maps = _running(maps, lambda b, a: np.minimum([b[0] * a[0], b[0] * a[1] + b[1]], _LOST))
+        maps = running(maps, lambda b, a: np.minimum([b[0] * a[0], b[0] * a[1] + b[1]], _LOST))
         variance = np.concatenate([[math.pi**2], maps[0] * math.pi**2 + maps[1]])
         return np.where(known, heading - turn, np.nan), np.sqrt(variance)
-
-
-def _running(steps: FloatArray, joined: Callable[[FloatArray, FloatArray], FloatArray]) -> FloatArray:
-    """All products of the first, the first two, ... of steps (..., n), by doubling (Hillis & Steele 1986)."""
-    products, reach = steps.copy(), 1
-    while reach < steps.shape[-1]:
-        products = np.concatenate([products[..., :reach], joined(products[..., reach:], products[..., :-reach])], -1)
-        reach *= 2
-    return products
 
 
 def _unit(matrices: FloatArray) -> FloatArray:

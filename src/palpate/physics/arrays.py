@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, overload
 
@@ -111,6 +111,18 @@ def solve_positive(
     v = np.concatenate([-p, np.ones((len(G), 1))], axis=1)
     cost = np.maximum(((G @ v[:, :, None])[:, :, 0] * v).sum(axis=1), 0.0)
     return p.reshape(*shape, k), cost.reshape(shape)
+
+
+def running(steps: FloatArray, joined: Callable[[FloatArray, FloatArray], FloatArray]) -> FloatArray:
+    """The first, the first two, ... of steps (..., n) as one, by doubling (Hillis & Steele 1986).
+
+    joined: later ones and those before them, (..., k) each, as one.
+    """
+    products, reach = steps.copy(), 1
+    while reach < steps.shape[-1]:
+        products[..., reach:] = joined(products[..., reach:], products[..., :-reach])
+        reach *= 2
+    return products
 
 
 def runs(mask: BoolArray) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from palpate.physics.arrays import FloatArray, runs
+from palpate.physics.arrays import FloatArray, running, runs
 from palpate.physics.functions import Functions, Scalar
 
 Step = tuple[Scalar, Scalar, Scalar]
@@ -33,22 +33,15 @@ def remembered(steps: Sequence[FloatArray]) -> FloatArray:
     """
     found = np.full(len(steps[0]), np.nan)
     for start, stop in runs(np.isfinite(np.sum(steps, axis=0))):
-        added, low, high = _composed(*(x[start:stop] for x in steps))
+        added, low, high = running(np.stack([x[start:stop] for x in steps]), _one)
         least, most = steps[1][start], steps[2][start]
         lowest, highest = (np.minimum(np.maximum(x + added, low), high) for x in (least, most))
         found[start:stop] = np.where(highest - lowest <= _SURE * (most - least), (lowest + highest) / 2, np.nan)
     return found
 
 
-def _composed(added: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Of each sample the steps from the first to its own as one (Hillis and Steele 1986)."""
-    added, low, high = (np.array(x) for x in (added, low, high))
-    reach = 1
-    while reach < len(added):
-        a, b, c = added[reach:], low[reach:], high[reach:]
-        before = [x[:-reach].copy() for x in (added, low, high)]
-        lower, upper = (np.minimum(np.maximum(x + a, b), c) for x in before[1:])
-        a += before[0]
-        b[:], c[:] = lower, upper
-        reach *= 2
-    return added, low, high
+def _one(later: FloatArray, first: FloatArray) -> FloatArray:
+    """(3, n): two steps, one after the other, as one."""
+    added, low, high = later
+    lower, upper = (np.minimum(np.maximum(x + added, low), high) for x in first[1:])
+    return np.stack([first[0] + added, lower, upper])

@@ -39,6 +39,8 @@ STEP = {"rad": np.radians(1.0), "m": 0.005}
 """A small step of a coordinate by its unit: a degree, or as much of a drawer's travel as that is of a door's. Limits of
 positions and travels are given in such steps.
 """
+TAPE_MEASURE_M = 0.002
+"""How well a length is known that nobody says more about: between pivots that sit under covers."""
 AT_STOP = 1.0
 """Steps: nearer to a stop, the frame may take a part of the force."""
 FADE = 0.25

@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, Size
-from palpate.experiment.stage.inputs import Inputs
+from palpate.experiment.stage.inputs import TAPE_MEASURE_M, Inputs
 from palpate.experiment.stage.joint import BELIEVED, LIKELY
 from palpate.experiment.stage.lack import LackOfFit, bench, link_effect, link_steps
 from palpate.findings import Finding
@@ -25,8 +25,6 @@ from palpate.physics.units import shown
 PRIOR: Mapping[str, float] = {"m": 0.01, "rad": 0.1}
 """How well a size is known that is to be estimated, unless `uncertain: {links: ...}` says worse: the end of an arm
 under its cover, a stand-off that nobody measured."""
-BESIDE_M = 0.002
-"""The same of lengths that are not, where it does not say it."""
 TOLD = 0.7
 """Of a size's standard deviation before, what is left where the data tell it: half of the variance."""
 ALONE = 0.4
@@ -50,7 +48,7 @@ def with_links(fit: Fit, stated_m: float | None, refit: Callable[[Fit, Inputs], 
     priors = {**PRIOR, "m": max(PRIOR["m"], stated_m or 0.0)}
     given = {name: mechanism.sizes[name] for name in mechanism.estimated}
     links = {n: Size(unit, x, priors[unit], x, priors[unit], False) for n, (x, unit) in given.items()}
-    fit, beside = replace(fit, links=links), BESIDE_M if stated_m is None else stated_m
+    fit, beside = replace(fit, links=links), TAPE_MEASURE_M if stated_m is None else stated_m
     for _ in range(ROUNDS):
         found = _believed(fit, beside)
         if found is None:

@@ -36,6 +36,7 @@ from palpate.experiment.stage.ground import Ground, ground_of, levelled
 from palpate.experiment.stage.imu_noise import noise_of_motion
 from palpate.experiment.stage.inputs import (
     STEP,
+    TAPE_MEASURE_M,
     Belief,
     Filtering,
     Handles,
@@ -77,8 +78,6 @@ RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
-LINKS_STD_M = 0.002
-"""A tape measure between pivots that sit under covers."""
 UPRIGHT_RAD = np.radians(1.0)
 WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
@@ -220,7 +219,7 @@ def _links_std(experiment: Experiment[Any], model: Model) -> float:
     uncertain = experiment.config.uncertain
     stated = uncertain is not None and uncertain.links is not None
     published = isinstance(experiment.config.filtering, PublishedPart)
-    return 0.0 if not model.mechanism.lengths or stated or published else LINKS_STD_M
+    return 0.0 if not model.mechanism.lengths or stated or published else TAPE_MEASURE_M
 
 
 # --- markers and load cells -----------------------------------------------------------------------------------------
