@@ -20,7 +20,7 @@ from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.native import compiled
 from tests.command import palpate
 from tests.conftest import needs_program
-from tests.drawer_files import TRUTH, write_capture
+from tests.drawer_files import TRUTH, simulate, write_capture, write_table
 from tests.oracles import gates_of_other_make as gates
 
 MU, WEIGHT = 0.06, TRUTH["m"] * 9.80665
@@ -51,6 +51,42 @@ def test_a_hinge_under_the_pull_of_the_hand(tmp_path: Path) -> None:
     assert keys[11:-2] in silent.findings[0].remedy
     assert abs(silent.data["parameters"]["b_v"]["value"] / truth["b_v"] - 1) > 0.2  # and nobody believes it
     inside(silent, truth)
+
+
+def never_braked(run: gates.Run) -> gates.Run:
+    """A light gate, moved so gently that the hand pushes all the time, with bearings that do not mind it."""
+    t = np.maximum(run.t - gates.STILL_S, 0)
+    q, speed, bend = np.zeros(len(t)), np.zeros(len(t)), np.zeros(len(t))
+    for size, w in ((0.4, 1.95), (0.25, 3.33)):
+        q, speed = q + size * (1 - np.cos(w * t)), speed + size * w * np.sin(w * t)
+        bend = bend + size * w * w * np.cos(w * t) * (t > 0)
+    return replace(run, q=q, seen=q, torque=0.3 * bend + 2 * speed + 1.5 * np.sign(speed))
+
+
+def test_a_hand_that_never_brakes_does_not_tell_what_follows_it(tmp_path: Path) -> None:
+    keys = "elements: [{type: load-friction, name: mu, acts_on: hinge, lever: 0.8 m}]\n"
+    path, _ = gates.write(tmp_path, 3, never_braked, keys=keys)
+    (tmp_path / "gate.yaml").write_text(gates.OBJECT.rpartition("  - ")[0])
+    result = run_experiment(read_experiment(path))
+    assert not result.passed
+    assert all(result.data["parameters"][name]["ci95"] is None for name in ("I", "b_v", "b_c", "mu"))
+    (finding,) = (f for f in result.findings if f.cause == "unknown")
+    assert "I, b_v, b_c, mu are not known: the hand hardly ever brakes" in finding.evidence
+    assert "brake it too, or leave mu out" in finding.evidence
+
+
+def test_a_table_without_the_force_across_is_not_sent_in_circles(tmp_path: Path) -> None:
+    path, (t, x, f) = write_table(tmp_path), simulate()
+    rows = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1)
+    rows[:, 2] /= 1 - 0.15 * (np.sign(f) * np.tanh(np.gradient(x, t) / 1e-3))[::10]
+    np.savetxt(tmp_path / "log.csv", rows, delimiter=",", header="t,x,F", comments="", fmt="%.8g")
+    result = run_experiment(read_experiment(path))
+    assert not result.passed
+    (finding,) = (f for f in result.findings if f.cause == "friction-load")
+    assert finding.remedy.startswith("record the force across the motion too")
+    path.write_text(f"{path.read_text()}elements: [{{type: load-friction, name: mu, acts_on: slide, lever: 0.8 m}}]\n")
+    with pytest.raises(PalpateError, match="lever is for an axis, and 'slide' is a length"):
+        run_experiment(read_experiment(path))
 
 
 def test_a_drawer_whose_rails_bear_its_weight_and_the_hand(tmp_path: Path) -> None:

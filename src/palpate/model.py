@@ -28,6 +28,8 @@ from palpate.physics.memory import remembered, stepped
 from palpate.physics.motion import Kinematics
 
 MODEL_FORMAT = 1
+_SEIZED = 0.1
+"""What friction that follows the effort leaves of it, at least: with nothing left the object would not move."""
 _NOTHING = (0.0,) * 6
 _GAP = 1.5
 """Times the usual one, a step in time between samples that nobody knows the way through."""
@@ -69,6 +71,10 @@ class Model:
             if e.uses_load and e.acts_on not in (known := self._loaded_coordinates()):
                 mechanism = f"the mechanism {self.mechanism.type!r} does not say what presses on {e.acts_on!r}"
                 raise PalpateError(f"{where}: {mechanism}; it says so of {', '.join(known) or 'none'}")
+            if e.uses_effort and (e.acts_on != self.mechanism.main or len(self.mechanism.rows) > 1):
+                raise PalpateError(
+                    f"{where}: lever is for a hinge alone; leave it out, the force across is measured here"
+                )
             if e.memory and not self._has_position(e.acts_on):
                 raise PalpateError(f"{where}: it remembers positions, and {e.acts_on!r} has only a speed")
         object.__setattr__(self, "elements", tuple(e.on(coordinates, directions) for e in self.elements))
@@ -153,6 +159,20 @@ class Model:
     def loaded(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Kinematics:
         """The kinematics with what a wrench in the body frame (6) presses on the guides, where an element asks."""
         return replace(k, loads=self.mechanism.loads(k, wrench, fn)) if self.uses_load else k
+
+    def with_effort(self, k: Kinematics, values: Mapping[str, float]) -> Kinematics:
+        """A recording's `loaded` kinematics with the effort that these values predict instead of the measured one.
+
+        y = Y p + f y, so y = Y p / (1 - f), f = mu s sgn y / lever of friction that follows it.
+        """
+        p = np.array([values.get(name, 0.0) for name in self.parameters])
+
+        def along(effort: Scalar) -> Kinematics:
+            sides = {name: np.sign(np.asarray(load.along)) for name, load in k.loads.items()}
+            return replace(k, loads={n: replace(k.loads[n], along=effort, side=side) for n, side in sides.items()})
+
+        without, with_one = (np.asarray(self.combined(along(x), ARRAYS, p)[0]) for x in (0.0, 1.0))
+        return along(without / np.maximum(1 - (with_one - without), _SEIZED))
 
     def untouched(self, k: Kinematics, fn: Functions) -> Kinematics:
         """The kinematics with all that an element may ask: where nobody said which wrench acts, none does; where nobody

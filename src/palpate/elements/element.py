@@ -200,6 +200,13 @@ class Element:
         return ()
 
     @property
+    def uses_effort(self) -> bool:
+        """Whether that is the hand's effort along its coordinate itself (`Load.along`). A fit takes it as predicted:
+        measured, it would explain itself, whatever the object is.
+        """
+        return False
+
+    @property
     def memory(self) -> Mapping[str, str]:
         """What it remembers of the way, with units; empty: its force follows from where the object is and how fast."""
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from palpate.elements.element import Element, Parameter
 from palpate.errors import PalpateError
@@ -55,11 +55,23 @@ class LoadedFriction(Element):
         """The coefficient of friction, about an axis times a radius."""
         return (Parameter(self.name, "m" if self.unit("rad") == "rad" else "1", "positive"),)
 
+    @property
+    def uses_effort(self) -> bool:
+        """With a lever."""
+        return self.lever > 0
+
+    def on(self, coordinates: Mapping[str, str], directions: Mapping[str, Triple] | None = None) -> Self:
+        """Refuse a lever where nothing turns."""
+        if self.lever > 0 and coordinates.get(self.acts_on, "rad") != "rad":
+            wrong = f"lever is for an axis, and {self.acts_on!r} is a length"
+            raise PalpateError(f"element {self.name!r}: {wrong}; leave it out and record the force across")
+        return super(LoadedFriction, self).on(coordinates, directions)
+
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """What presses on the guide, N."""
         load = k.loads[self.acts_on]
         if self.lever > 0:
-            return (fn.abs(load.along) / self.lever,)
+            return ((fn.abs(load.along) if load.side is None else load.along * load.side) / self.lever,)
         felt = self._felt(k)
         pressed = [f - self.mass * dot(axis, felt) for f, axis in zip(load.across, load.axes, strict=True)]
         if len(pressed) == 1:

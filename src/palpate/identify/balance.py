@@ -211,11 +211,13 @@ def build_balance(
     lowpass: Lowpass | None = None,
     used: BoolArray | None = None,
     fade: FloatArray | None = None,
+    effort: Mapping[str, float] | None = None,
 ) -> Balance:
     """Set up the balance of a model with measured motion and wrench.
 
     wrench (samples, 6): N and N m in the body frame, on the motion's clock, in the sense "person on object". sigma:
     one standard deviation per free row (N, N m), whose ratios weight the rows. used, fade (samples,): see `Balance`.
+    effort: values by which the hand's effort is predicted for elements that follow it; None: it is as measured.
     """
     if wrench.shape != (len(motion.times_s), 6):
         raise ValueError(f"the wrench has shape {wrench.shape}, the motion {len(motion.times_s)} samples")
@@ -224,6 +226,8 @@ def build_balance(
         raise ValueError(f"sigma must hold {len(model.mechanism.rows)} positive numbers")
     wrench = np.asfortranarray(wrench, dtype=float)
     k = model.remembering(model.loaded(model.mechanism.observe(motion), list(wrench.T), ARRAYS), motion.times_s)
+    if effort is not None:
+        k = model.with_effort(k, effort)
     if known := [np.isfinite(x) for numbers in k.memory.values() for x in numbers]:
         used = np.all(known if used is None else [used, *known], axis=0)
     return Balance(model, motion.times_s, k, wrench, sigma.min() / sigma, lowpass, _lift(model), used, fade)

@@ -331,6 +331,8 @@ class Load:
     """... and these directions in axes of the body, along which its own weight and inertia add to them."""
     along: Scalar
     """Of the hand along the coordinate, N or N m."""
+    side: Scalar | None = None
+    """The sign of `along`, where that is predicted with noise and its sign is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +368,9 @@ class Kinematics:
             for name, c in self.coordinates.items()
         }
         a, w, b = (take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot))
-        loads = {name: Load(take(x.across), take(x.axes), take(x.along)) for name, x in self.loads.items()}
+        loads = {
+            name: Load(*(take(part) for part in (x.across, x.axes, x.along, x.side))) for name, x in self.loads.items()
+        }
         memory = {name: take(numbers) for name, numbers in self.memory.items()}
         return Kinematics(a, w, b, coordinates, loads, memory)
 

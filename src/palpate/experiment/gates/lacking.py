@@ -14,6 +14,7 @@ from palpate.experiment.stage.lack import (
     UNEXPLAINED,
     VERTICAL_RAD,
     LackOfFit,
+    across,
     leaning_part,
     link_steps,
 )
@@ -160,14 +161,15 @@ def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
 def _friction_load(case: Case, lack: Lack) -> tuple[str, str]:
     c, mass = lack.effect.place, case.model.mass_parameter
     known, place = {e.name: e.value for e in case.solution.estimates}, ("c_x", "c_y", "c_z")
-    more = ""
-    if mass is not None:
+    more, words = "", "is dry friction that grows with what presses on its guide"
+    if not len(across(case.fit, c)):
+        if case.model.mechanism.coordinates[c] != "rad":
+            return words, "record the force across the motion too: nothing else tells what presses there"
+        more = ", lever: 0.8 m"
+    elif mass is not None:
         more = f", mass: {known[mass]:.3g} kg"
     elif all(name in known for name in ("m", *place)):
         more = f", mass: {known['m']:.4g} kg, com: [{', '.join(f'{known[n]:.4f} m' for n in place)}]"
-    elif len(lack.coefficients) == 1:  # only the torque is known
-        more = ", lever: 0.8 m"
-    words = "is dry friction that grows with what presses on its guide"
     return words, _element(f"type: load-friction, name: mu, acts_on: {c}{more}")
 
 

@@ -33,6 +33,8 @@ FIXED_OFF, FIXED_STDS = 0.05, 5.0
 """A fixed number may differ from what the data say by this share, or by so many standard deviations."""
 OFTEN = 95.0
 """Percentile of a column's size, or of a speed, that stands for what it does."""
+BRAKED = 0.001
+"""Share of the squared effort against the motion below which nobody braked."""
 ORDINARY = {"rad": 0.5, "m": 0.2}
 """rad/s, m/s: who moves something by hand moves it at least so fast."""
 OTHER_WAY_SHARE = 0.1
@@ -83,7 +85,11 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
             if e.name in fit.inputs.mechanism.hidden:
                 e = replace(e, information_from_data=0.0)
             elif not element.instrument:
-                advice = "" if "fixed:" in reason or reason == GUESSED_RATE else fit.inputs.model.advice(e.name)
+                advice = (
+                    ""
+                    if "fixed:" in reason or reason in (GUESSED_RATE, judge.pushed)
+                    else fit.inputs.model.advice(e.name)
+                )
                 refused[e.name] = Finding("unknown", reason, e.name, advice)
         elif e.status is Status.NOT_IDENTIFIABLE:  # known, as next to nothing
             e = replace(e, status=Status.IDENTIFIED, ci95=(max(e.value - half, 0.0), e.value + half))
@@ -116,6 +122,23 @@ class _Judge:
         pairs = lookalikes(fit.solution, {*priors, *fit.inputs.mechanism.hidden})
         self.alike = {name: pair for pair in pairs for name in pair.parameters}
         """Parameter -> two elements that these data do not tell apart."""
+        self.pushed: str = next((why for e in fit.inputs.model.elements if (why := self._pushed(e))), "")
+        """Why friction that follows the effort of the hand cannot be told from all the rest; empty: it may be."""
+
+    def _pushed(self, element: Element) -> str:
+        """With y (1 - mu s sgn y) = Y p, a hand that never brakes, s sgn y = 1, shows only p / (1 - mu)."""
+        names = self.fit.inputs.model.names_of(element)
+        if not element.uses_effort or all(self.fit.solution[n].status is Status.FIXED for n in names):
+            return ""
+        column = self.rows[:, 0, list(self.fit.inputs.model.parameters).index(names[0])]
+        effort = self.rows[:, 0, :-1] @ self.fit.p
+        braked = float(np.sum(effort[column * effort < 0] ** 2) / max(np.sum(effort**2), 1e-300))
+        if braked > BRAKED:
+            return ""
+        rest = f"{element.name}, which follows its torque, only scales all the rest"
+        return (
+            f"the hand hardly ever brakes, and where it only pushes {rest}; brake it too, or leave {element.name} out"
+        )
 
     def reason(self, e: Estimate, element: Element, i: int, j: int, *, positive: bool) -> str:
         """Why a number is refused; empty if it is not. i, j: its column in the model and in its element."""
@@ -125,6 +148,8 @@ class _Judge:
             return "the segments are too short to know the noise"
         if timed(element, e) and not self.rate_known:
             return GUESSED_RATE
+        if self.pushed and not element.instrument:
+            return self.pushed
         unseen = self._unseen(element.scopes[j]) if element.scopes else ""
         if unseen:
             return unseen

@@ -190,6 +190,8 @@ WORSE_AT_END = 4.0
 """RMS of the residual near an end of the travel, over that of the middle, from which it is contact."""
 CONTACT_SHARE, MUCH_BETTER = 0.025, 0.5
 """Share of a row's range, and of the other fit's RMS, that raise and confirm the suspicion of contact."""
+ROUNDS, SETTLED = 10, 0.05
+"""How often an effort is predicted anew, and by which share of its noise every number may then still change."""
 FEWEST_IN_BIN, LEAST_SEEN, MOST_TIMES = 5, 200, 4
 """Samples in a bin and in all, for contact to be looked for; and how often stops are moved."""
 
@@ -487,6 +489,17 @@ def fit_inputs(
     nearly the same inputs. find_contact: stops are moved inwards as far as something not in the model pushes back near
     the ends of the travel.
     """
+    if inputs.effort is None and any(e.uses_effort for e in inputs.model.elements):
+
+        def between(other: Inputs, find: bool = False) -> Fit:
+            return fit_inputs(other, segments, plan, noise=noise, near=near, find_contact=find, tell=tell)
+
+        fit = _by_prediction(inputs, between)
+        if not find_contact:
+            return fit
+        # what is left beside an effort that is not settled yet would look like contact
+        stops = between(fit.inputs, True).inputs.stops
+        return fit if stops == inputs.stops else _by_prediction(replace(inputs, stops=stops), between)
 
     def fitted(
         stops: tuple[float, float] | None,
@@ -538,6 +551,24 @@ def fit_inputs(
     if _values(shaped) == _values(fit.shaped):
         return replace(fit, shaped=shaped)
     return fitted(fit.inputs.stops, shapes=lambda _: shaped, near=fit)
+
+
+def _by_prediction(inputs: Inputs, fitted: Callable[[Inputs], Fit]) -> Fit:
+    """The fit of a model in which friction follows the effort of the hand, y (1 - mu s sgn y) = Y p.
+
+    As measured, y would stand on both sides, and mu = 1 with all else zero explained everything that is pushed. So it
+    is what the fit before predicts, from a fit without such friction on: a column that the others' make up where the
+    hand only pushes and never brakes, of which the solver then says that nothing tells them apart.
+    """
+    names = [n for e in inputs.model.elements if e.uses_effort for n in inputs.model.names_of(e)]
+    belief = replace(inputs.belief, fixed={**inputs.belief.fixed, **dict.fromkeys(names, 0.0)})
+    fit = fitted(replace(inputs, effort={}, belief=belief))
+    for _ in range(ROUNDS):
+        before, fit = fit.p, fitted(replace(inputs, effort=fit.solution.model.values))
+        noise = np.array([e.noise for e in fit.solution.estimates])
+        if (np.abs(fit.p - before) <= SETTLED * noise).all():
+            break
+    return fit
 
 
 def _values(shaped: Shaped) -> dict[str, float]:

@@ -241,6 +241,8 @@ class Inputs:
     """Whose rate was integrated to the main coordinate."""
     zero_error: FloatArray | None = None
     """(sensors, 6): by how much the zeros are taken to be off, N and N m."""
+    effort: Mapping[str, float] | None = None
+    """Of a fit before, by whose values the hand's effort is predicted for elements that follow it."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -635,7 +637,7 @@ def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) ->
         used = moved.known & np.isfinite(wrench).all(axis=1)
     plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
     sigma = plain if inputs.sigma is None else inputs.sigma
-    balance = build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used)
+    balance = build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used, effort=inputs.effort)
     return low_passed_friction(inputs, balance, rests_of(moved.resting)) if moved.sharp else balance
 
 

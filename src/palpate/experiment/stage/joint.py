@@ -160,7 +160,7 @@ class _LoadCells:
         """Of the samples `here`, unfiltered."""
         inputs = replace(self.inputs, times_s=self.inputs.times_s[here], measured=self.inputs.measured[:, here])
         motion = _motion(inputs, model, z)
-        return build_balance(model, motion, body_wrench(inputs, motion), sigma=self.ones)
+        return build_balance(model, motion, body_wrench(inputs, motion), sigma=self.ones, effort=inputs.effort)
 
     def _left(self, z: States, here: slice, p: FloatArray, model: Model) -> FloatArray:
         """Y p - y, (samples, rows), unfiltered."""

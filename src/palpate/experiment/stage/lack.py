@@ -563,6 +563,14 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
         yield effect(cause, *(force * f for f in _over(position, moving, low, high, knots, order)))
 
 
+def across(fit: Fit, name: str) -> list[FloatArray]:
+    """(samples,) each: what the hand presses across a coordinate, N; none where it was not measured or nobody asks."""
+    b = fit.balance
+    load = b.model.mechanism.loads(b.kinematics, list(b.wrench.T), ARRAYS).get(name)
+    forces = [] if load is None else list(_filled(fit, *load.across))
+    return forces if any(f.any() for f in forces) else []
+
+
 def _pressed(fit: Fit, name: str) -> list[FloatArray]:
     """(samples,) each: what presses on the guide of a coordinate, N, weight and inertia of a rigid body included; and
     what the hand does of it, whole and each way. Where only its torque was measured, that, N m. None where nobody knows
@@ -572,14 +580,13 @@ def _pressed(fit: Fit, name: str) -> list[FloatArray]:
     load = b.model.mechanism.loads(b.kinematics, list(b.wrench.T), ARRAYS).get(name)
     if load is None:
         return []
-    across, felt = _filled(fit, *load.across), _of_body(fit)
-    hand = np.linalg.norm(across, axis=0)
-    if not hand.any():
+    forces, felt = across(fit, name), _of_body(fit)
+    if not len(forces):
         # as predicted: beside what is measured along the coordinate itself, all that is left of it would be explained
         return [np.abs(of_all_samples(fit)[1][0])]
     if felt is None:
-        return [hand, *across]
-    borne = (f - _filled(fit, dot(axis, felt))[0] for f, axis in zip(across, load.axes, strict=True))
+        return [np.linalg.norm(forces, axis=0), *forces]
+    borne = (f - _filled(fit, dot(axis, felt))[0] for f, axis in zip(forces, load.axes, strict=True))
     return [np.linalg.norm(list(borne), axis=0)]
 
 
