@@ -13,6 +13,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from palpate.experiment import read_experiment
+from palpate.experiment.stage.recordings import load_part
+from palpate.recording import Recording
 from palpate.twin.handle import write_capture_twin
 from tests.command import palpate
 from tests.drawer_files import NOISE_M, NOISE_N, TRUTH, simulate
@@ -49,6 +51,12 @@ def identified(folder: Path) -> dict[str, Any]:
     done = palpate("identify", folder / "mine.yaml", "-o", folder / "out", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)["parameters"]
+
+
+def signals_of(folder: Path) -> Recording:
+    """The recording as identify reads it with that file."""
+    experiment = read_experiment(folder / "mine.yaml")
+    return load_part(experiment, "recordings.signals", experiment.config.recordings.signals)
 
 
 def covers(parameters: dict[str, Any], **truth: float) -> None:
@@ -179,3 +187,46 @@ def test_a_position_whose_noise_does_not_show_gets_a_bandwidth(tmp_path: Path, r
     assert guesses["filtering.bandwidth"]["value"] == "{bandwidth: 6 Hz}"
     done = palpate("identify", tmp_path / "mine.yaml", "-o", tmp_path / "out")
     assert done.returncode == 3, done.stderr  # the hand was not measured: told, not crashed
+
+
+@pytest.mark.parametrize(
+    ("header", "factor"),
+    [
+        ("Force (kgf)", 9.80665),
+        ("Force [lbs]", 4.4482216),
+        ("force_daN", 10.0),
+        ("Kraft/kN", 1e3),
+        ("Force (mN)", 1e-3),
+    ],
+)
+def test_a_force_in_any_usual_unit_is_read_in_it(header: str, factor: float, tmp_path: Path) -> None:
+    t, x, f = motion()
+    guessed(tmp_path, table(tmp_path / "a.csv", f"Time (ms),Position (um),{header}", 1e3 * t, 1e6 * x, f / factor))
+    signals = signals_of(tmp_path)
+    np.testing.assert_allclose(signals["force"].samples, f, atol=1e-4)
+    np.testing.assert_allclose(signals["position"].samples, x, atol=1e-8)
+
+
+def test_a_unit_that_nobody_knows_is_never_taken_for_newtons(tmp_path: Path) -> None:
+    t, x, f = motion()
+    guesses = guessed(tmp_path, table(tmp_path / "a.csv", "t,Position (mm),Force (kip)", t, 1e3 * x, f / 4448.2216))
+    assert "'kip'" in guesses["recordings.signals.force"]["why"]
+    assert "unit mm as the file states" in guesses["recordings.signals.position"]["why"]
+    done = palpate("identify", tmp_path / "mine.yaml", "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert "columns.force.unit: in the unit 'kip'" in done.stderr
+
+
+def test_dates_tell_the_time(tmp_path: Path) -> None:
+    t, x, f = motion()
+    rows = [f"01.03.2025 12:{s // 60:02.0f}:{s % 60:06.3f};{p:.7f};{e:.4f}" for s, p, e in zip(t, x, f, strict=True)]
+    (tmp_path / "a.csv").write_text("Datum;Weg/m;Kraft/N\n" + "\n".join(rows) + "\n")
+    guessed(tmp_path, tmp_path / "a.csv")
+    times = signals_of(tmp_path)["force"].clock.times_s
+    np.testing.assert_allclose(times, t - t[0], atol=2e-3)
+
+
+def test_what_cannot_be_read_is_said_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t,pos,force\n0,1,-\n1,1,2\n")
+    assert "a.csv, line 2: column 'force': '-' is not a number" in palpate("new", tmp_path / "a.csv").stderr
+    assert "drawer_ok.csv: there is no such file" in palpate("new", "drawer_ok.csv").stderr

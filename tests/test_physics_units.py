@@ -8,6 +8,7 @@ import pytest
 
 from palpate.errors import PalpateError
 from palpate.physics.units import STANDARD_GRAVITY, parse_quantity, parse_unit, told_apart
+from palpate.recording.headers import split_header, to_si
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,19 @@ from palpate.physics.units import STANDARD_GRAVITY, parse_quantity, parse_unit, 
         ("25 uT", "T", 25e-6),
         ("3 mV", "V", 3e-3),
         ("2 W", "N m/s", 2.0),
+        # NIST SP 811 (2008), appendix B.8, to its seven digits
+        ("1 mN", "N", 1e-3),
+        ("1 daN", "N", 10.0),
+        ("1 kgf", "N", 9.80665),
+        ("1 kp", "N", 9.80665),
+        ("1 ft", "m", 0.3048),
+        ("1 um", "m", 1e-6),
+        ("1 min", "s", 60.0),
+        ("1 rev", "rad", 2 * pi),
+        ("1 mrad", "rad", 1e-3),
+        ("1 mNm", "N m", 1e-3),
+        ("1 Ncm", "N m", 1e-2),
+        ("1 daNm", "N m", 10.0),
     ],
 )
 def test_a_quantity_is_read_as_people_write_it(text: str, unit: str, si: float) -> None:
@@ -71,6 +85,43 @@ def test_a_unit_is_a_product_with_a_slash(text: str, factor: float, dimension: t
     assert unit.dimension == dimension
 
 
+@pytest.mark.parametrize(
+    ("unit", "factor", "si"),
+    [
+        ("ozf", 2.780139e-1, "N"),
+        ("lbf", 4.448222, "N"),
+        ("ft-lb", 1.355818, "N m"),
+        ("lbf·ft", 1.355818, "N m"),
+        ("lbf in", 1.129848e-1, "N m"),
+        ("in-lbs", 1.129848e-1, "N m"),
+        ("oz-in", 7.061552e-3, "N m"),
+        ("kgf.cm", 9.80665e-2, "N m"),
+        ("N·mm", 1e-3, "N m"),
+        ("N-m", 1.0, "N m"),
+        ("µm", 1e-6, "m"),
+        ("rpm", 1.047198e-1, "rad/s"),
+    ],
+)
+def test_a_header_states_its_unit_as_nist_converts_it(unit: str, factor: float, si: str) -> None:
+    """NIST SP 811 (2008), appendix B.8, with its seven digits."""
+    assert to_si(unit) == (pytest.approx(factor, rel=1e-6), si)
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "unit"),
+    [
+        ("Force [lbs]", "Force", "lbf"),
+        ("Fz (kg)", "Fz", "kgf"),
+        ("load [kg]", "load", "kg"),
+        ("Kraft/N", "Kraft", "N"),
+        ("v/mm/s", "v", "mm/s"),
+        ("left/right", "left/right", ""),
+    ],
+)
+def test_a_header_is_a_name_and_a_unit(header: str, name: str, unit: str) -> None:
+    assert split_header(header) == (name, unit)
+
+
 def test_newton_times_metre_is_newtonmetre() -> None:
     assert parse_unit("N m") == parse_unit("Nm") == parse_unit("kg m2/s2")
 
@@ -87,7 +138,7 @@ def test_newton_times_metre_is_newtonmetre() -> None:
         ("2 mm^2", "m", "'2 mm^2' is not a quantity in m"),
         ("3 kg m22", "kg m2", "there is no unit 'm22'. Did you mean 'm'?"),
         ("1.43 N", "kg", "'1.43 N' is not a quantity in kg, g or lb"),
-        ("25 %", "rad", "'25 %' is not a quantity in rad, deg or turn"),
+        ("25 %", "rad", "'25 %' is not a quantity in rad, deg, turn or mrad"),
         ("25 %", "Hz", "'25 %' is not a quantity in Hz"),
         ("30 deg", "1", "'30 deg' is not a fraction"),
         ("3 rad", "1", "'3 rad' is not a fraction"),

@@ -44,6 +44,8 @@ def new(
     is_object = Path(name).suffix.lower() in (".yaml", ".yml")
     if len(things) > 1 or (name not in starting_names() and not is_object and recordings[0].exists()):
         return _guessed(recordings, out, force, header, rate)
+    if name not in starting_names() and not is_object and (Path(name).suffix or recordings[0].parent != Path()):
+        raise FileProblem(name, "there is no such file", remedy="give a recording, an object file or an object's name")
     if header is not None or rate is not None:
         raise PalpateError("--header and --rate are for recordings, such as palpate new log.csv --rate 100")
     if out is not None and str(out) == "-":

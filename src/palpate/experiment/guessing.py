@@ -28,7 +28,7 @@ from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, runs
 from palpate.recording import FORMATS, Channel, Recording, load
 from palpate.recording.formats import recognise
-from palpate.recording.headers import si_or_none
+from palpate.recording.headers import si_or_none, stated_unit
 
 NAMES = {
     "speed": r"vel|speed|omega|rate|gyr|dot|geschw|^[qwv]d?$(?<!^q)",
@@ -130,6 +130,9 @@ def guess_experiment(
     header, rate: of a table that states none.
     """
     read = [_read(path, header, rate) for path in paths]
+    for path, (recording, _) in zip(paths, read, strict=True):
+        for name in (name for name in recording.words if _named(name) in SI):
+            load(path, columns={name: name}, **_options(path, header, rate))  # refuses it, with its line
     recordings = {str(path): recording for path, (recording, _) in zip(paths, read, strict=True)}
     kinds = {path: _instrument(recording) for path, recording in recordings.items()}
     if list(kinds.values()) == ["signals"]:
@@ -139,9 +142,7 @@ def guess_experiment(
 
 def _read(path: Path, header: Sequence[str] | None, rate: float | None) -> tuple[Recording, str]:
     """A recording, and the column of its times where only its numbers say that it is one."""
-    known = FORMATS[recognise(path)].options
-    options: dict[str, Any] = {"header": header, "rate": rate}
-    options = {k: v for k, v in options.items() if v is not None and k in known}
+    known, options = FORMATS[recognise(path)].options, _options(path, header, rate)
     try:
         return load(path, **options), ""
     except FileProblem as problem:
@@ -156,6 +157,12 @@ def _read(path: Path, header: Sequence[str] | None, rate: float | None) -> tuple
         raise FileProblem(
             path, "no column holds times", remedy="say how many samples a second has: --rate 100"
         ) from problem
+
+
+def _options(path: Path, header: Sequence[str] | None, rate: float | None) -> dict[str, Any]:
+    """Those of a table that states neither, where its format knows them."""
+    options: dict[str, Any] = {"header": header, "rate": rate}
+    return {k: v for k, v in options.items() if v is not None and k in FORMATS[recognise(path)].options}
 
 
 def _instrument(recording: Recording) -> str:
@@ -186,16 +193,35 @@ def _kind(channel: Channel) -> str:
     """What a channel is by its unit, else by its name; "" for neither."""
     if channel.unit in UNITS:
         return UNITS[channel.unit]
-    name, unit = _with_suffix(channel)
-    if unit:
-        return UNITS.get((si_or_none(unit) or (1.0, ""))[1], "")
+    name, unit = _stated(channel)
+    if kind := _of_unit(unit):
+        return kind
+    return _named(name)
+
+
+def _named(name: str) -> str:
+    """What a column is by its name."""
     return next((kind for kind, words in NAMES.items() if re.search(words, name, re.IGNORECASE)), "")
 
 
-def _with_suffix(channel: Channel) -> tuple[str, str]:
-    """Name and unit of "Position_mm"; a unit only where the file states none."""
-    match = re.fullmatch(r"(.{2,})[ _.-](mm|cm|m|deg|rad|N|kN|Nm|Nmm)", channel.name)
-    return (match[1], match[2]) if match and channel.unit == "1" else (channel.name, "")
+def _of_unit(unit: str) -> str:
+    """What has this unit; "" for none of them."""
+    return UNITS.get((si_or_none(unit) or (1.0, ""))[1], "") if unit else ""
+
+
+def _stated(channel: Channel) -> tuple[str, str]:
+    """Name and unit of "Position_mm" or "Force (kip)", which palpate need not know; only where the file states none."""
+    if channel.unit != "1":
+        return channel.name, ""
+    if unknown := stated_unit(channel.name):
+        return channel.name[: channel.name.rindex(unknown)].rstrip(" (["), unknown
+    match = re.fullmatch(r"(.{2,}?)[ _.-]([A-Za-zµ°]+)", channel.name)
+    kind = _of_unit(match[2]) if match else ""
+    if match is None or not kind:
+        return channel.name, ""
+    named = _named(match[1])
+    agrees = named in ("", kind) or (named, kind) == ("position", "angle")
+    return (match[1], match[2]) if agrees else (channel.name, "")  # "pos_in" is inches, "force_in" what goes in
 
 
 def _triples(recording: Recording) -> dict[str, list[str]]:
@@ -310,7 +336,7 @@ def _best_pair(recording: Recording, factor: float) -> _Table:
     tables = list[_Table]()
     for move, push in product(moves, loads):
         turns = kinds[push] == "torque"
-        stated = recording[move].unit != "1" or bool(_with_suffix(recording[move])[1])
+        stated = recording[move].unit != "1" or bool(_stated(recording[move])[1])
         if (kinds[move] == "angle") != turns and (stated or kinds[move] == "angle"):
             continue  # a position without a unit may be an angle, an angle no length
         one = _signal(recording[move], "angle" if turns else "position", moves)
@@ -334,8 +360,11 @@ def _signal(channel: Channel, kind: str, others: Sequence[str]) -> _Signal:
     """A column as what it is taken for, and its unit where the file states none."""
     among = f"of {', '.join(others)}" if len(others) > 1 else "by its name and unit"
     if channel.unit != "1":
-        return _Signal(channel, kind, "", f"{among}; unit {channel.unit} as the file states")
-    _, unit = _with_suffix(channel)
+        return _Signal(channel, kind, "", f"{among}; unit {channel.stated or channel.unit} as the file states")
+    _, unit = _stated(channel)
+    if unit and si_or_none(unit) is None:
+        why = f"{among}; EDIT: its header says {unit!r}, no unit that palpate knows: write the unit here"
+        return _Signal(channel, kind, json.dumps(unit), why)
     if unit:
         return _Signal(channel, kind, unit, f"{among}; the unit stands at the end of its name")
     x = channel.samples[np.isfinite(channel.samples)]
@@ -391,9 +420,11 @@ def _sign(lines: _Lines, table: _Table) -> None:
     power = table.effort_x * table.v
     net = float(power.sum() / np.abs(power).sum())
     sign = "on-object" if net >= 0 else "on-hand"
-    flows = f"{100 * abs(net):.0f} % of the power flows {'into the object' if net >= 0 else 'out of it, as stored'}"
-    unsure = "; too little to be sure" if abs(net) < SURE else ""
-    lines.guess(f"    sign: {sign}", flows + unsure, "recordings.signals.sign")
+    into, out = (f"{50 * (1 + s * net):.0f} %" for s in (1, -1))
+    flows = f"as stored, {into} of the work goes into the object, {out} comes back"
+    told = ": as friction has it" if net >= 0 else ": more than went in, so the effort is the object's on the hand"
+    told = ", too little apart to be sure" if abs(net) < SURE else told
+    lines.guess(f"    sign: {sign}", flows + told, "recordings.signals.sign")
 
 
 def _segments(lines: _Lines, table: _Table) -> None:
@@ -610,7 +641,9 @@ def _entry(kind: str, recording: Recording, file: str) -> str:
             names = [n for n, c in channels.items() if _kind(c) == of][:3]
             label = {"speed": "angular_rate"}.get(of, of)
             for axis, name in zip(AXES, names, strict=False):
-                stated = "" if channels[name].unit != "1" else f", unit: {unit}"
+                own = _stated(channels[name])[1]
+                own = own if not own or si_or_none(own) else json.dumps(own)  # which identify refuses by its name
+                stated = "" if channels[name].unit != "1" else f", unit: {own or unit}"
                 columns[f"{label}.{axis}"] = f"{{column: {json.dumps(name)}{stated}}}"
     inner = ", ".join(f"{name}: {column}" for name, column in columns.items())
     return f"{{{', '.join(words)}, columns: {{{inner}}}}}" if columns else f"{{{', '.join(words)}}}"

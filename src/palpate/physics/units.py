@@ -16,6 +16,8 @@ from palpate.errors import PalpateError, unknown_name
 
 STANDARD_GRAVITY = 9.80665
 """m/s2, CODATA; the authors of the paper use 9.81."""
+_POUND = 0.45359237
+"""kg, exact: NIST SP 811 (2008), appendix B.8, as are the other factors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,14 @@ class Unit:
 
 
 _BY_DIMENSION: Mapping[tuple[float, float, float], Mapping[str, float]] = {
-    (1, 0, 0): {"kg": 1.0, "g": 1e-3, "lb": 0.45359237},
-    (0, 1, 0): {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254, "inch": 0.0254},
-    (0, 0, 1): {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    (1, 0, 0): {"kg": 1.0, "g": 1e-3, "lb": _POUND, "lbs": _POUND},
+    (0, 1, 0): {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "inch": 0.0254, "ft": 0.3048},
+    (0, 0, 1): {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
     (0, 0, -1): {"Hz": 1.0},
-    (1, 1, -2): {"N": 1.0, "kN": 1e3, "lbf": 4.4482216152605},
-    (1, 2, -2): {"Nm": 1.0, "Nmm": 1e-3},
+    (1, 1, -2): {"N": 1.0, "kN": 1e3, "mN": 1e-3, "daN": 10.0}
+    | {"kgf": STANDARD_GRAVITY, "kp": STANDARD_GRAVITY, "gf": 1e-3 * STANDARD_GRAVITY}
+    | {"lbf": _POUND * STANDARD_GRAVITY, "ozf": _POUND / 16 * STANDARD_GRAVITY},
+    (1, 2, -2): {"Nm": 1.0, "Nmm": 1e-3, "Ncm": 1e-2, "mNm": 1e-3, "cNm": 1e-2, "daNm": 10.0, "kNm": 1e3},
     (0, 1, -2): {"gn": STANDARD_GRAVITY},
     (1, 2, -3): {"W": 1.0},
 }
@@ -63,7 +67,7 @@ UNITS: Mapping[str, Unit] = MappingProxyType(
         **{name: Unit(factor, d) for d, names in _BY_DIMENSION.items() for name, factor in names.items()},
         **{
             name: Unit(factor, (0, 0, 0), angle=1)
-            for name, factor in (("rad", 1.0), ("deg", pi / 180), ("turn", 2 * pi))
+            for name, factor in (("rad", 1.0), ("deg", pi / 180), ("turn", 2 * pi), ("rev", 2 * pi), ("mrad", 1e-3))
         },
         **{name: Unit(factor, (0, 0, -1), angle=1) for name, factor in (("dps", pi / 180), ("rpm", pi / 30))},
         **{name: Unit(factor, (1, 2, -3), current=-1) for name, factor in (("V", 1.0), ("mV", 1e-3), ("uV", 1e-6))},
@@ -135,9 +139,10 @@ def _kind(unit: str, otherwise: str) -> str:
 
 
 def _alike(unit: str) -> str:
-    """The unit, and where it has a name, those of its kind: "kg, g or lb"."""
+    """The unit, and where it has a name, the first of its kind: "kg, g or lb"."""
     wanted = UNITS.get(unit)
-    names = [name for name, u in UNITS.items() if wanted is not None and name != unit and u.fits(wanted)]
+    first = {u: name for name, u in reversed(UNITS.items())}.values()  # no second name of one unit
+    names = [name for name in UNITS if name in first and wanted and name != unit and UNITS[name].fits(wanted)][:3]
     return f"{', '.join([unit, *names[:-1]])} or {names[-1]}" if names else unit
 
 

@@ -84,6 +84,8 @@ class Channel:
     clock: Clock
     unit: str = "1"
     frame: str = ""
+    stated: str = ""
+    """The unit in the file, from which the samples were converted; "" where it states none."""
 
     def __post_init__(self) -> None:
         """Refuse samples that do not fit the clock and units that are not SI."""
@@ -108,6 +110,8 @@ class Recording:
     channels: Mapping[str, Channel]
     source: Path | None = None
     format: str = ""
+    words: tuple[str, ...] = ()
+    """Columns of a table that hold no numbers, and gave no channel."""
 
     def __getitem__(self, name: str) -> Channel:
         """The channel of this name, or the only one whose name ends in ":name" or "/name"."""

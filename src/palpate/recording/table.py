@@ -171,6 +171,8 @@ def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
     named = [
         wanted in pair if wanted else text.time_name(pair[1]) is not None for pair in zip(headers, bare, strict=True)
     ]
+    if True not in named and not wanted:
+        named = [text.date_name(name) for name in bare]
     return {named.index(True)} if True in named else set()
 
 
@@ -301,7 +303,8 @@ def recording_of(path: Path, format_name: str, stored: Sequence[Stored], options
     for name, count in Counter(channel.name for channel in channels).items():
         if count > 1:
             raise FileProblem(path, f"the name {name!r} stands for two columns", remedy="rename one, or use columns")
-    return Recording({channel.name: channel for channel in channels}, path, format_name)
+    texts = [s.name for s in stored if isinstance(s.values, pl.Series) and not s.values.dtype.is_numeric()]
+    return Recording({channel.name: channel for channel in channels}, path, format_name, tuple(texts))
 
 
 def _signals(
@@ -316,6 +319,7 @@ def _signals(
     arrays = {one.name: one for one in stored if one.values.shape}
     stated = arrays[_named(path, str(time.column), arrays)] if time.column else None
     timed = [one for one in arrays.values() if one.time_unit is not None]
+    timed = timed or [one for one in arrays.values() if one.lines is not None and text.date_name(one.name)]
     made: dict[object, Clock] = {}
     """Clocks, each made once, so that arrays of one time share one."""
 
@@ -433,7 +437,7 @@ def _mapped(path: Path, name: str, spec: ColumnSpec, signals: Sequence[_Signal])
 
 def _channel(path: Path, name: str, spec: ColumnSpec, parts: Sequence[_Part]) -> Channel:
     """A channel of one column or three; unit and frame are those of `spec`, else of the file."""
-    first, scales = parts[0][0], list[tuple[float, str]]()
+    first, scales, unit = parts[0][0], list[tuple[float, str]](), ""
     for signal, label, stated in parts:
         if signal.clock is not first.clock:
             raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map columns of one clock")
@@ -448,11 +452,11 @@ def _channel(path: Path, name: str, spec: ColumnSpec, parts: Sequence[_Part]) ->
     frame = spec.frame or first.stored.frame
     if len(parts) == 1 and scales[0][0] == 1.0:  # nothing is copied
         samples = np.asarray(_numbers(path, first.stored, first.columns[parts[0][1]]), dtype=float)
-        return Channel(name, samples, first.clock, scales[0][1], frame)
+        return Channel(name, samples, first.clock, scales[0][1], frame, unit)
     samples = np.empty((len(first.clock), len(parts)), order="F")
     for k, ((signal, label, _), (factor, _)) in enumerate(zip(parts, scales, strict=True)):
         samples[:, k] = _numbers(path, signal.stored, signal.columns[label]) * factor
-    return Channel(name, samples[:, 0] if len(parts) == 1 else samples, first.clock, scales[0][1], frame)
+    return Channel(name, samples[:, 0] if len(parts) == 1 else samples, first.clock, scales[0][1], frame, unit)
 
 
 def _numbers(path: Path, stored: Stored, column: NDArray[Any] | pl.Series) -> NDArray[Any]:

@@ -33,7 +33,8 @@ _DATE_FORMATS = (
     "%m/%d/%Y %I:%M:%S%.f %p",
 )
 _TIME = re.compile(
-    r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed|x_value|zeit(?:stempel)?|temps|tiempo)(?:[ _](s|ms|us|ns))?",
+    r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed|x_value|"
+    r"date[ _]?time|datum[ _]?zeit|zeit(?:stempel)?|temps|tiempo)(?:[ _](s|ms|us|ns))?",
     re.IGNORECASE,
 )
 _ZONE = r"\s*(Z|UTC|[+-]\d\d:?\d\d)$"
@@ -218,6 +219,11 @@ def time_name(name: str) -> str | None:
     """The unit that the name of a column of times states ("time_ms": "ms"), "" for none; None for other columns."""
     match = _TIME.fullmatch(name.strip())
     return None if match is None else match[1] or ""
+
+
+def date_name(name: str) -> bool:
+    """Whether a column's name says dates, which tell the time where no other column does."""
+    return re.fullmatch(r"date|datum|fecha", name.strip(), re.IGNORECASE) is not None
 
 
 def clock_of(path: Path, name: str, times_s: Array, lines: Lines | None = None) -> Clock:
