@@ -141,7 +141,7 @@ def _kind(unit: str, otherwise: str) -> str:
 def _alike(unit: str) -> str:
     """The unit, and where it has a name, the first of its kind: "kg, g or lb"."""
     wanted = UNITS.get(unit)
-    first = {u: name for name, u in reversed(UNITS.items())}.values()  # no second name of one unit
+    first = {UNITS[name]: name for name in reversed(list(UNITS))}.values()  # no second name of one unit
     names = [name for name in UNITS if name in first and wanted and name != unit and UNITS[name].fits(wanted)][:3]
     return f"{', '.join([unit, *names[:-1]])} or {names[-1]}" if names else unit
 
