@@ -28,6 +28,8 @@ from palpate.model import load_object
 from palpate.physics.arrays import runs
 from palpate.physics.functions import ARRAYS
 from palpate.runtime.replay import Window
+from palpate.twin.guided import write_guided_twin
+from palpate.twin.person import Session
 from studies import misfits
 from studies.misfits import MISFITS, Misfit, confident_and_wrong
 from tests.drawer_files import TRUTH, write_table
@@ -99,6 +101,22 @@ def test_a_position_on_the_hands_side_of_something_soft_is_named_and_taken_out(s
         for p, most in ((result.data["parameters"][name], np.inf), (firm.data["parameters"][name], 0.02)):
             low, high = p["ci95"]
             assert abs((low + high) / 2 - true) < 1.25 * (high - low) / 2 < most * true
+
+
+def test_a_hand_that_holds_the_object_in_the_static_segment_is_named(tmp_path: Path) -> None:
+    """What it holds was taken for the sensor's zero: a pendulum's weight was wrong in results that passed."""
+    path = write_guided_twin(
+        tmp_path, "pendulum", 1, Session(2.0, 3.0, 12.0, 12.0, (("train", 16.0), ("test", 7.0)), 0.5)
+    )
+    rows = [line.split(",") for line in (tmp_path / "log.csv").read_text().splitlines()]
+    held = [[t, q, str(float(f) + 0.9 * (float(t) < 5.5))] for t, q, f in rows[1:]]
+    (tmp_path / "log.csv").write_text("\n".join(",".join(row) for row in [rows[0], *held]) + "\n")
+    text = path.read_text()
+    path.write_text(re.sub(r"quasi_static: .*", "quasi_static: [6.5, 16]", text))
+    result = run_experiment(read_experiment(path))
+    assert not result.passed
+    assert result.findings[0].cause == "held"
+    assert "nobody touches it" in result.findings[0].remedy
 
 
 @pytest.mark.parametrize("seed", [1, 2])

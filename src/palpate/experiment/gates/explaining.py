@@ -354,9 +354,20 @@ def replayed(case: Case) -> Iterator[Finding]:
     low, high = case.fit.inputs.stops or (-np.inf, np.inf)
     free = np.array([x.min() > low and x.max() < high for x in paths])  # of a stop only the place is known
     lost = errors > np.maximum(LOST * max(w.travel for w in windows), explained)
-    lost &= np.array([w.anew is None or w.anew > least for w in windows])
+    snapped = lost & np.array([w.anew is not None and w.anew <= least for w in windows])
+    lost &= ~snapped
     astray = lost | (free & (errors > np.maximum(least, explained)))  # what falls over goes astray by itself
     if not astray.any():
+        if snapped.any():
+            i = int(np.where(snapped, errors, 0.0).argmax())
+            evidence = (
+                f"the replay goes elsewhere in the window from {windows[i].start_s:.0f} s, off by "
+                f"{case.shown(errors[i], '.0f')} RMS, though it follows where it begins anew: a small error decides "
+                "where such an object goes"
+            )
+            yield Finding(
+                "replay", evidence, remedy="look at this window in the report; state stops: where there are any"
+            )
         return
     i = int(np.where(astray, errors, 0.0).argmax())
     evidence = (

@@ -328,12 +328,17 @@ WORDS: Mapping[str, Words] = {
     "skip": _skip,
     "compliance": _compliance,
     "give": _give,
+    "held": lambda case, x: (
+        f"is a zero that is {float(x.coefficients[0]):.2g} {case.model.mechanism.rows[0].unit} off, as if a hand had "
+        "held the object in the static segment",
+        "let segments.static be seconds in which nobody touches it, or leave it out",
+    ),
     "drift": _plain("is a zero of the load cell that drifts", "let it warm up and zero it again"),
     "gain": _gain,
     "linearity": _linearity,
     "play": _plain(
         "occurs where the force changes sign, as play between hand and object would cause",
-        "tighten it, or measure the motion of the object itself",
+        "tighten it, measure the motion of the object itself, or have what is soft there removed (compensate: true)",
     ),
     "linkage": _linkage,
 }

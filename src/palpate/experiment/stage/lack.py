@@ -14,6 +14,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.file.sensors import numbered
 from palpate.experiment.stage.fit import Fit, Off, natural_sizes
 from palpate.experiment.stage.inputs import (
+    Inputs,
     Moved,
     fit_balance,
     move,
@@ -46,6 +47,8 @@ STIFF_HZ = 80.0
 """An adapter that swings faster is stiff."""
 FAST_HZ = 20.0
 """No hand moves an object so fast."""
+HELD = 0.01
+"""Share of the range of a measured effort from which its value at rest may be a hand's, not the sensor's zero."""
 SILENT = 1e-3
 """Share of the wrench that counts as noise at least: of data without any, rounding and interpolation are left."""
 MOST, ENOUGH, STRETCH = 20_000, 1 << 17, 1 << 12
@@ -678,6 +681,12 @@ def _dahl(x: FloatArray, sign: FloatArray, width: float) -> FloatArray:
     return sign - (sign - np.array(before)[since]) * left
 
 
+def projected_zero(inputs: Inputs) -> float:
+    """What was taken for the load cells' zero, along the one row of an object with one freedom, N m or N."""
+    still = [s.to_body(zero[None])[0] for s, zero in zip(inputs.sensors, zeros_of(inputs), strict=True)]
+    return float(np.sum(still, axis=0)[inputs.mechanism.row_components[0]])
+
+
 def late(fit: Fit) -> FloatArray:
     """(2, rows, samples): first and second derivative of the wrench as predicted, per s and s2."""
     _, wrench = of_all_samples(fit)
@@ -697,6 +706,10 @@ def _of_instruments(fit: Fit) -> Iterator[Effect]:
     # each row for itself: the range of a load cell differs from axis to axis
     yield Effect("linearity", "", 0.0, (wrench * np.abs(wrench))[:, None], only=EACH)
     waves = _waves(inputs.times_s)
+    if inputs.zero == "still" and inputs.main is not None:  # a hand that held it then
+        zero = abs(projected_zero(inputs)) if inputs.poses is None else 0.0
+        std = zero if zero > HELD * float(np.ptp(wrench)) else 0.0
+        yield Effect("held", "segments.static", 0.0, np.ones_like(wrench)[None], std=std)
     for j, row in enumerate(inputs.mechanism.rows):
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
         if len(wrench) > 1:

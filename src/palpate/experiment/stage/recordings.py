@@ -34,7 +34,7 @@ MOVING_KINDS = KINDS[1:]
 CHANNEL_UNITS = {"wrench": ["N"] * 3 + ["N m"] * 3, "acceleration": ["m/s2"] * 3, "angular_rate": ["rad/s"] * 3}
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
-TABLE_HZ = 100.0
+TABLE_HZ = 250.0
 """Faster tables gain nothing: hands, doors and pendulums are slow."""
 TRAVEL = {"rad": (float(np.radians(3.0)), 40.0), "m": (0.01, 30.0)}
 """Travels beyond these are of another unit ..."""
