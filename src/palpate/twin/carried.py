@@ -83,13 +83,18 @@ def bodies() -> Mapping[str, Body]:
 def random_model(name: str, seed: int) -> Model:
     """An exemplar: a box with a random inertia, and its other parameters."""
     rng, body, model = np.random.default_rng([seed, 50]), bodies()[name], load_object(name)
-    mass, sides = float(rng.uniform(*body.mass)), np.array(body.sides) * rng.uniform(0.5, 1.0, 3)
+    mass, sides = _between(rng, body.mass), np.array(body.sides) * rng.uniform(0.5, 1.0, 3)
     turn = exp_rotation(0.3 * rng.normal(size=3))
     about_com = turn @ np.diag(mass / 12 * (np.sum(sides**2) - sides**2)) @ turn.T
-    phi = phi_from_mass_properties(mass, [float(rng.uniform(*span)) for span in body.com], about_com)
+    phi = phi_from_mass_properties(mass, [_between(rng, span) for span in body.com], about_com)
     values = dict(zip(PHI_NAMES, phi.tolist(), strict=True))
-    values |= {n: float(rng.uniform(*body.values[n])) for n in model.parameters if n not in values}
+    values |= {n: _between(rng, body.values[n]) for n in model.parameters if n not in values}
     return model.with_values([values[n] for n in model.parameters])
+
+
+def _between(rng: np.random.Generator, span: Sequence[float]) -> float:
+    low, high = span
+    return float(rng.uniform(low, high))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,8 +248,8 @@ def _markers(folder: Path, model: Model, body: Body, run: Moved, rng: np.random.
     turn, place = R0 @ run.motion.poses.rotation[at], run.motion.poses.position[at] @ R0.T
     module = np.array(body.hand) + MODULE @ R_SENSOR.T
     places = {**body.places, **{f"S{i + 1}": p for i, p in enumerate(module)}}
-    points = np.einsum("nij,kj->nki", turn, np.array(list(places.values()))) + place[:, None]
-    points = points + np.array([0.3, -0.2, 0.01]) + NOISE_M * rng.normal(size=points.shape)
+    points: FloatArray = np.array(list(places.values())) @ turn.transpose(0, 2, 1) + place[:, None]
+    points += np.array([0.3, -0.2, 0.01]) + NOISE_M * rng.normal(size=points.shape)
     heads = ["t [s]", *(f"{n}_{a} [m]" for n in places for a in "xyz")]
     tools.write_table(
         folder / "markers.csv", heads, np.column_stack([run.times_s[at], points.reshape(len(points), -1)])
