@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
+from scipy.spatial.transform import Rotation
 
 from palpate.experiment import read_experiment
 from palpate.experiment.stage.recordings import load_part
@@ -230,3 +231,27 @@ def test_what_cannot_be_read_is_said_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("t,pos,force\n0,1,-\n1,1,2\n")
     assert "a.csv, line 2: column 'force': '-' is not a number" in palpate("new", tmp_path / "a.csv").stderr
     assert "drawer_ok.csv: there is no such file" in palpate("new", "drawer_ok.csv").stderr
+
+
+@pytest.mark.parametrize("object_", ["box", "hinge", "drawer"])
+@pytest.mark.parametrize("names", ["x,y,z,qx,qy,qz,qw", "Position X,Position Y,Position Z,q1,q2,q3,q0"])
+def test_poses_are_told_from_a_table_of_one_coordinate(object_: str, names: str, tmp_path: Path) -> None:
+    t = np.arange(0, 12, 0.01)
+    wave = 0.6 * np.sin(1.3 * t)
+    axis = Rotation.from_rotvec([0.3, -0.2, 0.9])
+    turn = axis * Rotation.from_rotvec(np.outer(wave * (object_ != "drawer"), [0, 0, 1.0]))
+    place = {
+        "box": np.column_stack([wave, np.cos(0.9 * t), 0.4 * np.sin(2.1 * t)]),
+        "hinge": turn.apply([0.8, 0.1, 0.2]) + np.array([1.0, 2.0, 0.5]),
+        "drawer": np.outer(wave, [0.6, 0.8, 0.0]) + np.array([1.0, 2.0, 0.5]),
+    }[object_]
+    place = place + np.random.default_rng(1).normal(0, 1e-4, place.shape)
+    poses = table(tmp_path / "p.csv", f"t,{names}", t, *place.T, *turn.as_quat().T)
+    cell = [np.sin((i + 1) * t) for i in range(6)]
+    wrench = table(tmp_path / "w.csv", "t,Fx [N],Fy [N],Fz [N],Tx [mNm],Ty [mNm],Tz [mNm]", t, *cell)
+    guesses = guessed(tmp_path, poses, wrench)
+    assert guesses["object"]["value"] == object_
+    config = read_experiment(tmp_path / "mine.yaml").config
+    assert config.recordings.poses.orientation == ["qx", "qy", "qz", "qw"]
+    alone = palpate("new", poses, "-o", tmp_path / "alone.yaml")
+    assert "holds poses, but no load cell's six forces and moments" in alone.stderr

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.experiment.file.starting import CAPTURE, starting_experiment
@@ -59,6 +60,10 @@ EVEN = 0.003
 """Share of a signal's range within which it does not change."""
 HAND_HZ = 6.0
 """What hands do is slower."""
+UNIT = 0.05
+"""What is a quaternion has its length squared so near to 1."""
+TURNED, THIN = 0.05, 0.03
+"""rad: what turns less does not turn; share of a motion across its line, axis or centre: what has less keeps to it."""
 MOUNTED_S = 60.0
 """So much of a recording tells how the IMU sits."""
 SURE = 0.05
@@ -135,6 +140,8 @@ def guess_experiment(
             load(path, columns={name: name}, **_options(path, header, rate))  # refuses it, with its line
     recordings = {str(path): recording for path, (recording, _) in zip(paths, read, strict=True)}
     kinds = {path: _instrument(recording) for path, recording in recordings.items()}
+    if "poses" in kinds.values():
+        return _of_poses(kinds, recordings, file)
     if list(kinds.values()) == ["signals"]:
         return _of_table(paths[0], read[0][0], read[0][1], file, header, rate)
     return _of_instruments(kinds, recordings, file)
@@ -169,6 +176,8 @@ def _instrument(recording: Recording) -> str:
     """Which key of `recordings` a file is for."""
     markers = [c for c in recording.channels.values() if c.samples.ndim == 2 and c.unit == "m"]
     found = [_kind(channel) for channel in recording.channels.values()]
+    if _poses(recording) is not None:
+        return "poses"
     if len(markers) >= 3 or len(_triples(recording)) >= 3:
         return "mocap"
     moves = [kind for kind in found if kind in ("angle", "position")]
@@ -232,6 +241,25 @@ def _triples(recording: Recording) -> dict[str, list[str]]:
         if match and channel.samples.ndim == 1 and _kind(channel) in ("position", ""):
             stems.setdefault(match[1], []).append(name)
     return {stem: names for stem, names in stems.items() if [n[-1].lower() for n in names] == list(AXES)}
+
+
+def _poses(recording: Recording) -> tuple[list[str], list[str]] | None:
+    """The three columns of a position and the four x, y, z, w of a quaternion; None where they are not both there."""
+    stems = dict[str, dict[str, str]]()
+    for name, channel in recording.channels.items():
+        match = re.fullmatch(r"(.*?)[ _.]?([wxyz])|(q(?:uat)?)[ _.]?([0-3])", name.lower())
+        if match and channel.samples.ndim == 1:
+            axis = match[2] or "wxyz"[int(match[4])]  # q0 is the scalar, as Hamilton has it
+            stems.setdefault(match[1] or match[3] or "", {})[axis] = name
+    turns = [[of[axis] for axis in "xyzw"] for of in stems.values() if set("wxyz") <= set(of)]
+    turns = [q for q in turns if abs(np.nanmedian(np.sum([recording[n].samples ** 2 for n in q], axis=0)) - 1) < UNIT]
+    moves = [
+        [of[axis] for axis in AXES]
+        for stem, of in stems.items()
+        if set(of) == set(AXES) and (stem in ("", "p", "t", "trans") or _kind(recording[of["x"]]) == "position")
+        if all(_kind(recording[name]) in ("position", "") for name in of.values())
+    ]
+    return (moves[0], turns[0]) if moves and turns else None
 
 
 # --- a table of one coordinate ----------------------------------------------------------------------------------------
@@ -427,8 +455,8 @@ def _sign(lines: _Lines, table: _Table) -> None:
     lines.guess(f"    sign: {sign}", flows + told, "recordings.signals.sign")
 
 
-def _segments(lines: _Lines, table: _Table) -> None:
-    """Where it rests untouched, is moved slowly, and is moved: the last third of that tests."""
+def _segments(lines: _Lines, table: _Table, *, untouched: bool = True) -> None:
+    """Where it rests untouched (if asked), is moved slowly, and is moved: the last third of that tests."""
     t, step = table.times_s, float(table.times_s[1] - table.times_s[0])
     least = max(1, int(REST_S / step))
     rests = [(a, b) for a, b in runs(table.rest) if b - a >= least]
@@ -463,7 +491,7 @@ def _segments(lines: _Lines, table: _Table) -> None:
     def span(a: float, b: float) -> str:
         return f"[{max(round(a, 2), 0.0):.2f}, {b:.2f}]" if t[0] > -step else f"[{a:.2f}, {b:.2f}]"
 
-    still = _untouched(table, rests)
+    still = _untouched(table, rests) if untouched else None
     if still is not None:
         a, b = still
         inner = span(t[a] + 0.1, t[b - 1] - 0.3)
@@ -550,6 +578,82 @@ def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording
         lines.lines += mounted[1]
         text = _without(text, "imu_pose", "\n".join(lines.lines[before:]) + "\n")
     return Guessed(text, tuple(lines.guesses), "inspect" if stage == CAPTURE else "identify")
+
+
+def _of_poses(kinds: Mapping[str, str], recordings: Mapping[str, Recording], file: Path) -> Guessed:
+    """Poses by a tracker or a robot, and load cells, in one file or several."""
+    (path, *others), lines = [p for p, kind in kinds.items() if kind == "poses"], _Lines()
+    recording, found = recordings[path], _poses(recordings[path])
+    cells = [p for p, kind in kinds.items() if kind == "wrench"] or [path]
+    odd = [p for p in (*others, *kinds) if p != path and p not in cells]
+    if odd or found is None or len(_efforts(recordings[cells[0]])) < 6:
+        lacks = f"{path} holds poses, but no load cell's six forces and moments"
+        wrong = f"{' and '.join(odd)} beside the poses in {path}" if odd else lacks
+        raise PalpateError(f"{wrong}: give one file of poses and the load cells' (docs/instrument.md: poses)")
+    spans = [float(np.nanmax(recording[n].samples) - np.nanmin(recording[n].samples)) for n in found[0]]
+    widest = _signal(recording[found[0][int(np.argmax(spans))]], "position", found[0])
+    p = np.column_stack([replace(widest, channel=recording[n]).x for n in found[0]])
+    seen = np.isfinite(np.column_stack([p, *(recording[n].samples for n in found[1])])).all(axis=1)
+    R = Rotation.from_quat(np.column_stack([recording[n].samples[seen] for n in found[1]]))
+    object_, why, along = _freedom(p[seen], R)
+    unit = f", unit: {widest.unit}" if widest.unit else ""
+    columns = [f"{axis}: {{column: {json.dumps(n)}{unit}}}" for axis, n in zip(AXES, found[0], strict=True)]
+    columns += [f"q{axis}: {{column: {json.dumps(n)}}}" for axis, n in zip("xyzw", found[1], strict=True)]
+    lines.add("# Written by `palpate new` from what the recordings show. What they do not state is marked GUESS,")
+    lines.add("# with the reason; what no recording shows is marked EDIT.")
+    lines.add("palpate: 1")
+    lines.guess(f"object: {object_}", why)
+    lines.add("stage: body")
+    lines.add("recordings:")
+    lines.add("  poses:")
+    lines.add(f"    file: {json.dumps(_relative(Path(path), file))}")
+    lines.guess(
+        f"    columns: {{{', '.join(columns)}}}", f"a position and a quaternion, {widest.why}", "recordings.poses"
+    )
+    lines.add("    position: [x, y, z]")
+    lines.add("    orientation: [qx, qy, qz, qw]")
+    entries = [_entry("wrench", recordings[cell], _relative(Path(cell), file)) for cell in cells]
+    why = "forces and moments in the sensor's axes; if they are what moves the handle: sign: on-handle"
+    lines.guess(f"  wrench: {_one_or_list(entries)}", why)
+    place = "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}"
+    lines.add("poses:   # EDIT: where the load cell sits in the frame of the poses, m, and how it is turned there")
+    lines.add(f"  sensor: {_one_or_list([place] * len(cells))}")
+    moved = np.full(len(p), np.nan)
+    moved[seen] = along
+    channel = Channel("motion", moved, recording[found[0][0]].clock, "1")
+    one, two = (_Signal(replace(channel, samples=x), "position", "", "") for x in (moved, moved - along[0]))
+    table = _table(one, two, 1.0)
+    if table is None:
+        raise DataProblem(path, "the poses never change", remedy="record a motion")
+    _segments(lines, table, untouched=False)
+    return Guessed("\n".join(lines.lines) + "\n", tuple(lines.guesses))
+
+
+def _one_or_list(entries: Sequence[str]) -> str:
+    return entries[0] if len(entries) == 1 else f"[{', '.join(entries)}]"
+
+
+def _efforts(recording: Recording) -> list[str]:
+    return [name for name, c in recording.channels.items() if _kind(c) in ("force", "torque")]
+
+
+def _freedom(p: FloatArray, R: Rotation) -> tuple[str, str, FloatArray]:
+    """The object whose poses (n, 3) and (n) these are, why, and how far it went (n,)."""
+    turn, away = (R * R[0].inv()).as_rotvec(), p - p.mean(axis=0)
+    turned = float(np.percentile(np.linalg.norm(turn, axis=1), 99))
+    _, lengths, lines = np.linalg.svd(away, full_matrices=False)
+    _, turns, axes = np.linalg.svd(turn, full_matrices=False)
+    if turned < TURNED and lengths[1] < THIN * lengths[0]:
+        return "drawer", f"it keeps to a line and turns by {np.degrees(turned):.1f} deg only", away @ lines[0]
+    if turned > TURNED:
+        # p = c + R r: a point that stays where it is (Gamage and Lasenby 2002)
+        A = np.concatenate([np.broadcast_to(np.eye(3), (len(p), 3, 3)), R.as_matrix()], axis=2).reshape(-1, 6)
+        left = (p.reshape(-1) - A @ np.linalg.lstsq(A, p.reshape(-1), rcond=1e-6)[0]).reshape(-1, 3)
+        if turns[1] < THIN * turns[0] and np.linalg.norm(left) < THIN * max(np.linalg.norm(away), 1e-12):
+            return "hinge", f"it turns about one axis that stays, by {np.degrees(turned):.0f} deg", turn @ axes[0]
+    far = np.column_stack([away, 0.3 * turn])
+    path = far @ np.linalg.svd(far, full_matrices=False)[2][0]
+    return "box", "it keeps to no line and no axis: a free body; of one on wheels: cart, walker", path
 
 
 def _of_encoder(found: Mapping[str, str], recordings: Mapping[str, Recording], file: Path) -> Guessed:
