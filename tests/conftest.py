@@ -38,7 +38,7 @@ PACKAGES = {"cc": "gcc", "chromium": "chromium"}
 """Programs that tests run, and the Debian packages that bring them."""
 
 LONG = (
-    *("cart", "free_swing", "encoder", "takes"),
+    *("cart", "free_swing", "encoder", "takes", "own_mechanism"),
     *("report", "reproduce", "false_alarms", "lack_of_fit", "studies", "gates", "motion_plausibility", "loop"),
     *(
         "readme",

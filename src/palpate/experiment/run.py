@@ -212,7 +212,7 @@ def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str]
         with experiment.at(key):
             model = Model.load(path)
     joints = model.mechanism.joints
-    if (joints and joints[0].kind != "free") or not set(PHI_NAMES) <= set(model.values):
+    if [joint.kind for joint in joints] != ["free"] or not set(PHI_NAMES) <= set(model.values):
         wrong = f"{part} is a model of {model.name!r}, not of a handle"
         raise experiment.problem(key, wrong, "give the model.json of a handle stage")
     theirs, verdict = model.about.get("sensor"), model.about.get("verdict", "passed")

@@ -206,8 +206,7 @@ class OneJoint:
 
 def check_exportable(model: Model, mass: float | None) -> None:
     """Refuse a mechanism without declared joints, and a second mass (kg) for a model that has one."""
-    if not model.mechanism.joints:
-        raise PalpateError(f"model {model.name!r}: its mechanism does not say which joints it has")
+    model.mechanism.chain()
     if mass is not None and model.mechanism.main is None:
         raise PalpateError(f"model {model.name!r} knows its mass: do not give another")
 

@@ -14,11 +14,16 @@ from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.linkage import TRIED, Linkage, followed
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
+from palpate.physics.inertia import DRAWING_NAMES, body_regressor
 from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
 from palpate.physics.units import STANDARD_GRAVITY, shown
 
 Matrix = tuple[Triple, Triple, Triple]
 """A rotation as three rows."""
+
+
+_TRIED = 7
+"""Motions in which parameters are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +201,25 @@ class Mechanism(ABC):
         """The chain of joints from the ground to the body frame."""
         return ()
 
+    def chain(self) -> tuple[Joint, ...]:
+        """These joints, for whoever cannot do without: refuses a mechanism that declares none."""
+        if not self.joints:
+            raise PalpateError(
+                f"mechanism {self.type!r}: it does not say which joints it has, which this needs: give it `joints`, "
+                'if it has any, such as (Joint("arm", "turn", (0, 0, 1), 0),); simulation, C and FMU do without'
+            )
+        return self.joints
+
+    @property
+    def placed(self) -> bool:
+        """Whether neither joints nor a floor nor a pivot show its frame, which is then the world of markers or poses."""
+        return not (self.joints or self.floor or self.pivot)
+
+    @property
+    def tabled(self) -> bool:
+        """Whether a table of its positions, and of what is done along each, tells all: as many of each as rows."""
+        return not self.floor and len(self.position_units) == len(self.rows) == len(self.accelerations)
+
     @property
     def directions(self) -> Mapping[str, tuple[float, float, float]]:
         """Coordinates along which the body frame's origin moves straight, with their directions in the body frame.
@@ -238,7 +262,7 @@ class Mechanism(ABC):
     @property
     def hidden(self) -> tuple[str, ...]:
         """What of a rigid body no motion of this mechanism shows or needs, in the words of a drawing."""
-        return ()
+        return _without_effect(self) if self.placed else ()
 
     @property
     def advice(self) -> Mapping[str, str]:
@@ -376,7 +400,11 @@ class Mechanism(ABC):
 
         Angles are unwrapped; NaN where the pose is not known. Refuses poses that the mechanism does not allow.
         """
-        raise PalpateError(f"mechanism {self.type!r}: it cannot read its coordinates from poses")
+        raise PalpateError(
+            f"mechanism {self.type!r}: it cannot read its coordinates from poses: give it coordinates_of(self, poses), "
+            f"which returns an array (samples, {len(self.position_units)}), such as "
+            "np.arctan2(poses.position[:, 2], poses.position[:, 0])[:, None]"
+        )
 
     def unsettled(self, poses: Poses) -> BoolArray:
         """(samples,): where the path does not tell the positions that follow from it."""
@@ -554,6 +582,19 @@ class OneFreedom(Mechanism):
 def _stacked(values: Sequence[Scalar], samples: int) -> FloatArray:
     """(samples, numbers)."""
     return np.stack([np.broadcast_to(np.asarray(x, dtype=float), samples) for x in values], axis=1)
+
+
+def _without_effect(mechanism: Mechanism) -> tuple[str, ...]:
+    """What of a rigid body enters no row, tried in a few motions."""
+    n, rng = len(mechanism.accelerations), np.random.default_rng(0)
+    states, acc = rng.uniform(-1.0, 1.0, (_TRIED, len(mechanism.state))), rng.uniform(-1.0, 1.0, (_TRIED, n))
+    states[:, 0] = np.clip(states[:, 0], *mechanism.reach)
+    k = mechanism.expand(list(states.T), list(acc.T), ARRAYS)
+    A = body_regressor(*(_stacked(x, _TRIED) for x in (k.specific_acceleration, k.omega, k.omega_dot)))
+    effects = [_stacked(mechanism.project(k, list(A[:, :, j].T), ARRAYS), _TRIED) for j in range(A.shape[2])]
+    largest = max(float(np.abs(effect).max()) for effect in effects)
+    shows = [not np.abs(effect).max() <= 1e-12 * largest for effect in effects]  # NaN shows
+    return tuple(name for name, enters in zip(DRAWING_NAMES, shows, strict=True) if not enters)
 
 
 def _nearest(

@@ -189,7 +189,7 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _turns_about(mechanism: Mechanism) -> FloatArray | None:
     """The axis about which the main coordinate turns, in the body frame; None where it slides, or there is none."""
-    if mechanism.main is None or mechanism.joints[-1].kind != "turn":
+    if mechanism.main is None or mechanism.chain()[-1].kind != "turn":
         return None
     return np.array(mechanism.joints[-1].axis)
 

@@ -429,7 +429,16 @@ def steady_wrench(
 
 
 def drive_wrench(model: Model) -> FloatArray:
-    """(6,) 1 N m about the axis of the last joint or 1 N along it, in the body frame: what moves the object."""
+    """(6,) 1 N m about the axis of the last joint or 1 N along it, in the body frame: what moves the object.
+
+    Without joints: the force, or else the moment, that moves it best where it begins.
+    """
+    if model.mechanism.placed:
+        state = rest(model)[: len(model.mechanism.state)]
+        k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), FLOATS)
+        P = np.array([model.mechanism.project(k, unit, FLOATS)[0] for unit in np.eye(6).tolist()], dtype=float)
+        P[3:] = 0.0 if P[:3].any() else P[3:]
+        return P / np.linalg.norm(P)
     joint = model.mechanism.joints[-1]
     return np.array([0.0, 0.0, 0.0, *joint.axis] if joint.kind == "turn" else [*joint.axis, 0.0, 0.0, 0.0])
 

@@ -253,6 +253,7 @@ def simulate(
     """
     stepper, out, wrench = Stepper(whole, dt), [0.0] * 3, [0.0] * 6
     K, D, most, tanh = arm.stiffness, arm.damping, arm.strongest, math.tanh
+    whole.mechanism.chain()
     (row,) = whole.mechanism.row_components
     stepper.reset((travel[0] if start is None else start, 0.0))
     for _ in range(round(settled_s / dt)):  # what presses it onto its frame, where it rests

@@ -82,14 +82,23 @@ CONDITIONS: Mapping[str, Condition] = {
     "fixed values": Condition("files with fixed", lambda c: bool(c.fixed)),
     "known mass": Condition("files with known_mass", lambda c: c.known_mass is not None),
     "a table": Condition(
-        "objects whose coordinates a table may hold: on a hinge, a slide, a screw or a universal joint",
+        "objects whose coordinates a table may hold: on a hinge, a slide, a screw or a universal joint, or on a "
+        "mechanism of your own with as many positions as rows",
         None,
-        lambda m: m.mechanism.main is not None or m.mechanism.pivot == "axes",
+        lambda m: m.mechanism.main is not None or m.mechanism.tabled,
     ),
-    "several axes": Condition("objects on a universal joint", None, lambda m: m.mechanism.pivot == "axes"),
+    "several axes": Condition(
+        "objects that move in several ways, as on a universal joint",
+        None,
+        lambda m: m.mechanism.tabled and len(m.mechanism.rows) > 1,
+    ),
     "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
     "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),
-    "free": Condition("objects that move freely", None, lambda m: [j.kind for j in m.mechanism.joints] == ["free"]),
+    "free": Condition(
+        "objects that move freely, or on a mechanism of your own without joints",
+        None,
+        lambda m: m.mechanism.placed or [j.kind for j in m.mechanism.joints] == ["free"],
+    ),
     "wheel": Condition("objects that roll", None, lambda m: m.mechanism.wheel is not None),
     "floor": Condition("objects on a floor", None, lambda m: bool(m.mechanism.floor)),
     "base": Condition("objects of mechanism: planar", None, lambda m: m.mechanism.floor == "base"),

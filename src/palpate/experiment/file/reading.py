@@ -304,7 +304,7 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
 def _wrong_stage(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
     """A stage that cannot identify such an object."""
     mechanism = model.mechanism
-    held = mechanism.main is not None or bool(mechanism.floor or mechanism.pivot)
+    held = mechanism.main is not None or mechanism.placed or bool(mechanism.floor or mechanism.pivot)
     hangs = any(element.instrument for element in model.elements)  # as a handle, on its sensor
     if held != (config.stage == "body") and (held or hangs):
         wrong = f"stage: {config.stage} does not identify {model.name!r}, which {'is held' if held else 'moves freely'}"
@@ -336,12 +336,15 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
     if config.method == "joint" and config.robust:
         yield "robust", "a joint estimate weighs every sample by itself", "leave it out, or write method: balance"
     signals = config.recordings.signals
-    if signals is not None and mechanism.pivot == "axes" and len(signals.coordinates or ()) != len(mechanism.rows):
+    several = mechanism.tabled and len(mechanism.rows) > 1
+    if signals is not None and several and len(signals.coordinates or ()) != len(mechanism.rows):
         wrong = f"{model.name!r} moves in {len(mechanism.rows)} ways: name as many coordinates, and efforts along them"
         yield "recordings.signals", wrong, f"in the order {', '.join(row.name for row in mechanism.rows)}"
-    if config.motion_from == "table" and not mechanism.row_components and mechanism.main is not None:
-        wrong = f"the row of the mechanism {mechanism.type!r} is no component of a wrench: a table does not tell it"
-        yield "recordings.signals", wrong, "record markers and a load cell"
+    if signals is not None and "" in mechanism.position_units:
+        wrong = f"the mechanism {mechanism.type!r} does not declare the units of its positions"
+        names = (*mechanism.state, *mechanism.accelerations)
+        remedy = f"give it `units`, one each of {', '.join(names)}, such as rad, rad/s and rad/s2"
+        yield "recordings.signals", wrong, remedy
     if config.known_mass is None and "m" in mechanism.hidden and "m" in model.parameters:
         wrong = f"this key is missing: no motion of a {mechanism.type} joint shows the mass"
         yield "known_mass", wrong, "weigh the object, for example {value: 6.2 kg, of: body}"

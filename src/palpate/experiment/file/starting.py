@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib import resources
+from itertools import islice
 from math import degrees
 from pathlib import Path
 from typing import Any, cast
@@ -100,9 +101,21 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
         pair = AXLE if model.mechanism.holds_sideways else AHEAD
         return _filled("floor", {**words, **FLOOR[model.mechanism.floor], "pair": pair})
     if model.mechanism.pivot:
-        return _filled("pivot", words | {"pivot": PIVOTS[model.mechanism.pivot], "last": parameters[-1]})
+        return _filled("pivot", words | {"pivot": PIVOTS[model.mechanism.pivot], "fixed": _fixed(model)})
     hangs = any(element.instrument for element in model.elements)
     return _filled("body" if main is not None else "handle" if hangs else "free", words)
+
+
+def _fixed(model: Model) -> str:
+    """The line that holds parameters: preloads of springs, which look the same as a weight beside the joint."""
+    names, preloads = iter(model.parameters), list[str]()
+    for element in model.elements:
+        own = list(islice(names, len(element.parameters)))
+        preloads += own[:1] if element.polynomial is not None else []
+    if not preloads:
+        return f"# fixed: {{{list(model.parameters)[-1]}: 0.2}}   # parameters held at a value, SI"
+    held = ", ".join(f"{name}: 0" for name in preloads)
+    return f"fixed: {{{held}}}   # springs at ease where the angles are zero: a preload looks like a weight beside the joint"
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:

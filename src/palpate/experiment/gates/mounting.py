@@ -13,7 +13,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.file.sensors import wrenches_of
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
-from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
+from palpate.experiment.stage.inputs import AT_STOP, Inputs, driving, fit_balance, projected
 from palpate.experiment.stage.lack import BEYOND_NOISE
 from palpate.experiment.stage.mistakes import mistakes
 from palpate.experiment.stage.recordings import MOVING_KINDS, read_table
@@ -24,6 +24,7 @@ from palpate.identify.clock_profile import residuals
 from palpate.identify.diagnosis import axis_problems, scale_problems
 from palpate.motion.extrinsics import check_placement, misplaced
 from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.functions import ARRAYS
 
 TOUCHED, TOUCH_S = 0.03, 0.2
 """Share of a component's range by which means over so many seconds may change while nobody touches the handle."""
@@ -106,11 +107,12 @@ def columns(case: Case) -> Iterator[Finding]:
     if case.config.motion_from != "table" or case.fit.inputs.unloaded:
         return
     inputs, part = case.fit.inputs, case.config.recordings.signals
-    row, inside = inputs.mechanism.row_components[0], inputs.inside(case.fit.plan.segments)
+    drive, inside = driving(inputs.mechanism, inputs.q), inputs.inside(case.fit.plan.segments)
 
     def left(of: Inputs, train: Compressed, p: FloatArray) -> float:
         """Share of what the effort does: one that does nothing is explained by nothing."""
-        return float(train.rms(p)[0] / max(np.nanstd(of.measured[0, inside, row]), 1e-300))
+        effort = (of.measured[0] * drive).sum(axis=1) / (drive * drive).sum(axis=1)
+        return float(train.rms(p)[0] / max(np.nanstd(effort[inside]), 1e-300))
 
     ours = left(inputs, case.fit.train, case.solution.p)
     if ours < WELL_PERCENT / 100:
@@ -126,8 +128,7 @@ def columns(case: Case) -> Iterator[Finding]:
         way = "write " + " and ".join(f"{k}: {v}" for k, v in changes.items()).replace("'", "")
         try:
             even = read_table(case.experiment, part.model_copy(update=changes), case.model, turning=turning).even
-            other = replace(inputs, measured=np.zeros_like(inputs.measured))
-            other.measured[0, :, row] = even.seen_x[:, 1]
+            other = replace(inputs, measured=(drive * even.seen_x[:, 1:2])[None])
             train, there = case.fit.again(other)
         except PalpateError:
             continue
@@ -327,6 +328,12 @@ def _idle_components(fit: Fit) -> dict[str, FloatArray]:
     inputs, w = fit.inputs, fit.balance.wrench
     r = inputs.sensors[0].T_body_sensor[:3, 3]
     force, moment = w[:, :3], w[:, 3:] - np.cross(r, w[:, :3])
+    if inputs.mechanism.placed:  # components at the sensor that do nothing in any position
+        k, project = fit.balance.kinematics, inputs.mechanism.project
+        along = [*np.hstack([np.eye(3), np.cross(r, np.eye(3))]), *np.eye(6)[3:]]
+        idle = [not np.nan_to_num(project(k, unit.tolist(), ARRAYS)[0]).any() for unit in along]
+        parts = dict(zip(WRENCH_AXES, [*force.T, *moment.T], strict=True))
+        return {name: part for (name, part), none in zip(parts.items(), idle, strict=True) if none}
     (joint,) = inputs.mechanism.joints
     axis = np.array(joint.axis)
     if joint.kind == "slide":

@@ -624,6 +624,13 @@ def wrench_along(mechanism: Mechanism, q: FloatArray, efforts: FloatArray) -> Fl
     return np.einsum("nij,nj->ni", np.linalg.pinv(np.moveaxis(P, 2, 0).swapaxes(1, 2)), efforts)
 
 
+def driving(mechanism: Mechanism, q: FloatArray) -> FloatArray:
+    """(samples, 6): the wrench in the body frame that does the effort 1 along the only freedom, N m or N."""
+    if not mechanism.row_components:
+        return wrench_along(mechanism, q, np.ones((len(q), 1)))
+    return np.broadcast_to(np.eye(6)[mechanism.row_components[0]], (len(q), 6))
+
+
 def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) -> Balance:
     """The balance without a low-pass, of all samples that are seen: to look at, to predict with.
 

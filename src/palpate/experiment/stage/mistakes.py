@@ -84,7 +84,7 @@ def _other_poses(experiment: Experiment[Any], body: Body, inputs: Inputs) -> Ite
     key = "recordings.poses.orientation"
     for way, poses in () if kinds == ["turn"] else other_readings(experiment, body):
         words = f"it seems to be read in a wrong way (the wrench is explained {{}}): {way}"
-        if kinds == ["free"]:
+        if kinds == ["free"] or inputs.mechanism.placed:
             there = poses.attached(body.frames.get("body", np.eye(4)))
             other = inputs.with_positions(inputs.mechanism.coordinates_of(there))
             yield "orientation", key, words, replace(other, poses=there)

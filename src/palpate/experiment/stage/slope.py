@@ -49,7 +49,7 @@ def with_slope(fit: Fit) -> Inputs | None:
     if len(pieces) <= A.shape[2]:  # too short to tell how residuals scatter
         return None
     white, scattered = (x[own, own] for x in (inverse, inverse @ (pieces.T @ pieces) @ inverse))
-    more = np.linalg.eigvals(np.linalg.solve(white, scattered)).real.max() * len(pieces) / (len(pieces) - A.shape[2])
+    more = np.linalg.eigvals(symmetric_inverse(white) @ scattered).real.max() * len(pieces) / (len(pieces) - A.shape[2])
     information = symmetric_inverse(white) / max(1.0, float(more))
     after = symmetric_inverse(information + np.eye(len(root.T)))
     moved_by = root @ (after @ (information @ told[own]))
