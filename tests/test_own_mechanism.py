@@ -1,4 +1,4 @@
-"""The mechanism of docs/own-part.md, which declares no joints: identified, simulated and exported as the page has it."""
+"""The mechanism of docs/own-part.md, which declares no joints: identified, simulated and exported as there."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from tests.generated import generate
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles.tables import save_table
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "own-part.md").read_text(encoding="utf-8")
-PAGE = PAGE[PAGE.index("## A mechanism of your own") :]
+PAGE = (
+    (Path(__file__).resolve().parents[1] / "docs" / "own-part.md")
+    .read_text(encoding="utf-8")
+    .split("## A mechanism of your own")[1]
+)
 TEXTS = {
     kind: re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE) for kind in ("python", "yaml", "sh")
 }
@@ -46,7 +49,8 @@ def write(folder: Path, off: float = 0.0) -> None:
     force = np.stack([c * strains - s * drives, np.sin(t), s * strains + c * drives], axis=1)
     moment = np.stack([0.3 * np.sin(t), 0.2 * np.cos(t), zero], axis=1)
     force, moment = force + rng.normal(0, 0.05, (n, 3)), moment + rng.normal(0, 2e-3, (n, 3))
-    names = "t [s],x [m],y [m],z [m],qx,qy,qz,qw,fx [N],fy [N],fz [N],nx [N m],ny [N m],nz [N m]".split(",")
+    names = [*(f"{x} [m]" for x in "xyz"), *(f"q{x}" for x in "xyzw")]
+    names = ["t [s]", *names, *(f"f{x} [N]" for x in "xyz"), *(f"n{x} [N m]" for x in "xyz")]
     save_table(folder / "robot.csv", names, np.hstack([t[:, None], places, turns, force, moment]), "%.9g")
     for name, text in {"lift.py": TEXTS["python"][0], "lift.yaml": OBJECT}.items():
         (folder / name).write_text(text)
@@ -127,3 +131,13 @@ def test_poses_need_its_way_back_to_coordinates(folder: Path) -> None:
     (folder / "blind.yaml").write_text(BY_POSES.replace("lift.py", "blind.py"))
     with pytest.raises(PalpateError, match=r"give it coordinates_of\(self, poses\)"):
         run_experiment(read_experiment(folder / "blind.yaml"))
+
+
+def test_a_file_to_start_from_names_the_parts(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    done = palpate("new", "lift.yaml", "--parts", "lift.py", "-o", "sub/start.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    text = (folder / "sub" / "start.yaml").read_text()
+    assert 'object: "../lift.yaml"\nparts: "../lift.py"' in text
+    assert "length: 0.35 m" in text
+    assert "  frame: " in text

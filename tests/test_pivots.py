@@ -244,6 +244,12 @@ def test_a_table_may_hold_both_angles_and_torques_of_a_joystick(tmp_path: Path) 
     for name, value in pivots.truth("universal", np.eye(3)).items():
         low, high = result["parameters"][name]["ci95"]
         assert low <= value <= high, (name, low, value, high)
+    start = command("new", "joystick", "-o", "-").stdout
+    (fixed,) = [line for line in start.splitlines() if line.startswith("fixed: {spring_1.c_0: 0, spring_2.c_0: 0}")]
+    path.write_text(JOYSTICK + fixed)
+    held = run_experiment(read_experiment(path))
+    assert held.passed, held.findings
+    assert held.data["parameters"]["spring_1.c_0"]["status"] == "fixed"
     path.write_text(JOYSTICK.replace("[a, b]", "[a]").replace("[ta, tb]", "[ta]"))
     with pytest.raises(
         PalpateError, match=r"recordings.signals: 'joystick' moves in 2 ways: .*In the order first, second"

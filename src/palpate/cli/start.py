@@ -36,6 +36,7 @@ def new(
     force: Annotated[bool, option("--force", "Overwrite the file if it exists.")] = False,
     header: Annotated[str | None, option("--header", "A table without a header: t,angle,torque.")] = None,
     rate: Annotated[float | None, option("--rate", "A table without times: samples per second.")] = None,
+    parts: OwnParts = None,
 ) -> Done | None:
     """Write a commented experiment file to edit, or guess one from recordings."""
     from palpate.experiment.file.starting import starting_experiment, starting_names
@@ -49,11 +50,11 @@ def new(
     if header is not None or rate is not None:
         raise PalpateError("--header and --rate are for recordings, such as palpate new log.csv --rate 100")
     if out is not None and str(out) == "-":
-        typer.echo(starting_experiment(name), nl=False)
+        typer.echo(starting_experiment(name, parts=parts), nl=False)
         return None
     path = out if out is not None else Path(f"{Path(name).stem}-experiment.yaml" if is_object else f"{name}.yaml")
     relative = os.path.relpath(name, path.parent) if is_object else None
-    text = starting_experiment(name, file=path.name, object_path=relative)
+    text = starting_experiment(name, file=path.name, object_path=relative, parts=parts)
     _write_new(path, text, force)
     verb, lines = "inspect" if name == "motion" else "identify", f"the lines marked EDIT ({text.count('# EDIT')})"
     said = f"Written: {path}. Put your own values in {lines}, then:\n  palpate {verb} {path}"

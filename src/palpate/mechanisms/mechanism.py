@@ -212,7 +212,7 @@ class Mechanism(ABC):
 
     @property
     def placed(self) -> bool:
-        """Whether neither joints nor a floor nor a pivot show its frame, which is then the world of markers or poses."""
+        """Whether neither joints nor a floor nor a pivot show its frame: it is then the world of markers or poses."""
         return not (self.joints or self.floor or self.pivot)
 
     @property

@@ -44,7 +44,7 @@ class SignalsPart(FilePart):
     zero: Literal["static", "recorded"] | q.Travel | None = optional(
         "where angle or position are counted from: where the object rests in segments.static, or as recorded; or what "
         "they show where it is shut, with its unit; if absent, as recorded where an axis leans and the model holds the "
-        "weight, since the vertical is known from there",
+        "weight, since the vertical is known from there, and on a mechanism of your own without joints",
         "12 deg",
     )
     sign: Literal["on-object", "on-hand"] = key("on whom the stored force or torque acts", default="on-object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib import resources
@@ -16,7 +17,7 @@ from palpate.experiment.file.keys import Options
 from palpate.experiment.file.markers import AxleMarkersPart
 from palpate.experiment.file.reading import of_parts, option_units, same_part
 from palpate.model import Model, load_object, shipped_objects
-from palpate.parts import SHIPPED
+from palpate.parts import SHIPPED, Parts, load_parts
 
 CAPTURE = "motion"
 """The name of the file that identifies nothing."""
@@ -26,6 +27,10 @@ HINGE = """\
     towards: Frame1                 # the hinge's x axis points to this marker; only its place at rest counts
     points: down                    # which way z points: the angle must grow when the object opens; else up"""
 SLIDE = "  # the line along which the object slides is found from its motion"
+PLACED = """\
+  frame:                            # EDIT: on the body, whose frame place() tells in the world of the markers
+    markers: [M4, M5, M6]
+    offset: {rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}"""
 AXLE = (
     "axle: [M1, M2]                  # at the ends of the fixed axle, right and left; or ahead: [...], and it is found"
 )
@@ -69,10 +74,13 @@ def starting_names() -> list[str]:
     return [*shipped_objects(), CAPTURE]
 
 
-def starting_experiment(name: str, *, file: str | None = None, object_path: str | None = None) -> str:
+def starting_experiment(
+    name: str, *, file: str | None = None, object_path: str | None = None, parts: str | None = None
+) -> str:
     """The text of an experiment file for `name`: one of `starting_names`, or the path of an object file.
 
-    `file`: what it will be called; `object_path`: the object file as seen from there.
+    `file`: what it will be called; `object_path`: the object file as seen from there; `parts`: a file of parts that
+    the object needs, which is run.
     """
     words = {
         "heading": f"{'An' if name[0] in 'aeiou' else 'A'} {name.replace('-', ' ')}",
@@ -86,16 +94,22 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
         raise PalpateError(f"{unknown}; or give the path of an object file, such as my-gate.yaml")
     if name == CAPTURE:
         return _filled(CAPTURE, words)
-    model = load_object(Path(name) if users else name)
+    known = SHIPPED if parts is None else load_parts(parts)
+    model = load_object(Path(name) if users else name, known)
     if users:  # in quotes, as names and paths may hold what YAML takes for its own
         title = json.dumps(f"The object {model.name}")
         words |= {"title": title, "heading": title.strip('"'), "object": json.dumps(object_path or name)}
+    if parts is not None:
+        is_file = object_path is not None and Path(parts).suffix == ".py"  # else as given, or an entry point
+        near = Path(object_path or "").parent / os.path.relpath(parts, Path(name).parent) if is_file else parts
+        words["object"] += f"\nparts: {json.dumps(str(near))}   # Python code: it is run, with your rights"
     main, parameters = model.mechanism.main, list(model.parameters)
-    words = {"title": words["heading"], **words, "parts": _parts(model, edit=not users)}
+    words = {"title": words["heading"], **words, "parts": _parts(model, known, edit=not users)}
     if main is not None:
         unit, most, zero = TRAVEL[model.mechanism.coordinates[main]]
         turns = [joint.kind for joint in model.mechanism.joints] == ["turn"]
-        words |= {"frame": HINGE if turns else SLIDE, "stops": f"[0 {unit}, {most} {unit}]", "zero": zero}
+        frame = PLACED if model.mechanism.placed else HINGE if turns else SLIDE
+        words |= {"frame": frame, "stops": f"[0 {unit}, {most} {unit}]", "zero": zero}
     words |= {"first": parameters[0], "last": parameters[-1]}
     if model.mechanism.floor:
         pair = AXLE if model.mechanism.holds_sideways else AHEAD
@@ -115,7 +129,7 @@ def _fixed(model: Model) -> str:
     if not preloads:
         return f"# fixed: {{{list(model.parameters)[-1]}: 0.2}}   # parameters held at a value, SI"
     held = ", ".join(f"{name}: 0" for name in preloads)
-    return f"fixed: {{{held}}}   # springs at ease where the angles are zero: a preload looks like a weight beside the joint"
+    return f"fixed: {{{held}}}   # springs at ease at zero: a preload looks like a weight beside the joint"
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:
@@ -126,7 +140,7 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
     return text
 
 
-def _parts(model: Model, *, edit: bool) -> str:
+def _parts(model: Model, parts: Parts, *, edit: bool) -> str:
     """Mechanism and elements of the object: what this experiment may say differently.
 
     Of an object that ships, what differs from one exemplar to the next is to be edited: lengths, and zones, which are
@@ -136,10 +150,10 @@ def _parts(model: Model, *, edit: bool) -> str:
     mechanism: Options = data["mechanism"]
     lengths = _lengths(mechanism) if edit else {}
     lines = ["# The object's own mechanism and elements. Uncomment what differs here:"]
-    lines += [f"# mechanism: {_flow(mechanism, coordinates)}"]
+    lines += [f"# mechanism: {_flow(mechanism, coordinates, parts=parts)}"]
     if lengths:
-        each = [f"  {_flow({k: v}, coordinates, mechanism)[1:-1]}" for k, v in lengths.items()]
-        short = f"mechanism: {_flow(lengths, coordinates, mechanism)}"
+        each = [f"  {_flow({k: v}, coordinates, mechanism, parts)[1:-1]}" for k, v in lengths.items()]
+        short = f"mechanism: {_flow(lengths, coordinates, mechanism, parts)}"
         measured = [short] if len(short) <= FLOW else ["mechanism:", *each]
         lines = [f"{measured[0]}   # EDIT: measured on yours", *measured[1:], *lines[:1]]
     zones = [e.name for e in model.elements if e.borders and edit]
@@ -147,7 +161,7 @@ def _parts(model: Model, *, edit: bool) -> str:
         lines += ["elements:                           # with estimate: true, the search for zones starts from these"]
     for element in data["elements"]:
         zone = element["name"] in zones
-        shown = _flow(element | ({"estimate": True} if zone else {}), coordinates)
+        shown = _flow(element | ({"estimate": True} if zone else {}), coordinates, parts=parts)
         lines.append(f"- {shown}" if zone else f"# - {shown}")
     if not zones:
         lines.insert(len(lines) - len(data["elements"]), "# elements:")
@@ -165,15 +179,15 @@ def _lengths(part: Options) -> Options:
     return lengths | {k: v for k, v in inside.items() if v}
 
 
-def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None = None) -> str:
+def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None = None, parts: Parts = SHIPPED) -> str:
     """Options as they are written in an experiment file, with their units; what is not given or usual is left out."""
     typed = part if typed is None else typed
-    units, kind = option_units(typed, coordinates), SHIPPED.types.get(str(typed.get("type")))
+    units, kind = option_units(typed, coordinates, parts), parts.types.get(str(typed.get("type")))
     usual = {} if kind is None else {f.name: f.default for f in fields(kind) if f.name != "name"}
 
     def shown(name: str, value: Any) -> str:
         if isinstance(value, dict):
-            return _flow(cast("Options", value), coordinates, same_part(cast("Options", value), typed[name]))
+            return _flow(cast("Options", value), coordinates, same_part(cast("Options", value), typed[name]), parts)
         if isinstance(value, list):
             return "[" + ", ".join(shown(name, entry) for entry in cast("list[Any]", value)) + "]"
         if isinstance(value, bool) or not isinstance(value, int | float):

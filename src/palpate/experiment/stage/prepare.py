@@ -47,7 +47,8 @@ from palpate.experiment.stage.inputs import (
 )
 from palpate.experiment.stage.mistakes import mistakes
 from palpate.experiment.stage.pivot import on_pivot
-from palpate.experiment.stage.posed import OFF_HINGE_M, check_turning
+from palpate.experiment.stage.placed import UPRIGHT_RAD, check_untilted, off_its_way
+from palpate.experiment.stage.posed import check_turning
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.together import smoothed_motion
 from palpate.findings import Finding, Severity
@@ -64,7 +65,6 @@ from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, of
 from palpate.motion.plausibility import judge_imu
 from palpate.motion.smoothing import Smoothed
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask, spread
-from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Poses
 from palpate.progress import Tell, portion, silent
 
@@ -79,8 +79,6 @@ RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
-UPRIGHT_RAD = np.radians(1.0)
-OFF_WAY_RAD = np.radians(3.0)
 WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
 SETTLED = ("clock", "moves-along", "placement-unknown", "derivatives", "fusion")
@@ -263,11 +261,11 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         model = replace(model, mechanism=model.mechanism.with_gravity([0.0, 0.0, -config.gravity]))
         with experiment.at("mechanism", kind=DataProblem):
             q = model.mechanism.coordinates_of(poses)
-        findings += _off_its_way(model, poses, q)
+        findings += off_its_way(model.mechanism, poses, q)
         if model.mechanism.main is not None:
             stops = _stops(experiment, q[:, 0], model.mechanism.position_units[0])
             _check_reach(experiment, model, q[:, 0], findings)
-        findings += _check_handle(experiment, handles, poses)
+        findings += check_untilted(experiment, handles, poses)
     else:
         model, joint = _on_joint(experiment, model, captured, segments["static"][:1])
         poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
@@ -350,43 +348,6 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     inputs = inputs.on_clock(clock)
     told, off = tuple(findings), body.contradicted
     return Prepared(inputs, segments, instruments, told, captured, ground, handles.results, contradicted=off)
-
-
-def _off_its_way(model: Model, poses: Poses, q: FloatArray) -> list[Finding]:
-    """Poses that are not where the mechanism says that the body is: its frame, or a size of it, is another."""
-    mechanism = model.mechanism
-    still = [np.zeros(len(q))] * len(mechanism.accelerations)
-    rows, origin = mechanism.place([*q.T, *still], ARRAYS)
-    R = np.array([[np.broadcast_to(x, len(q)) for x in row] for row in rows], dtype=float)
-    off = poses.position - np.stack([np.broadcast_to(x, len(q)) for x in origin], axis=1)
-    off_m = float(np.sqrt(np.nanmean((off**2).sum(axis=1))))
-    # ||A - B|| of two rotations is sqrt(8) sin(angle / 2)
-    turned = np.sqrt(np.nanmean(((poses.rotation.transpose(1, 2, 0) - R) ** 2).sum(axis=(0, 1))) / 8)
-    off_rad = 2 * float(np.arcsin(min(turned, 1.0)))
-    if off_m <= OFF_HINGE_M and off_rad <= OFF_WAY_RAD:
-        return []
-    evidence = (
-        f"the poses are {1e3 * off_m:.3g} mm and {np.degrees(off_rad):.2g} deg (rms) off where the mechanism "
-        f"{mechanism.type!r} has the body at the same coordinates"
-    )
-    remedy = (
-        "its place() tells the frame of the poses (or of markers.frame) in their world, z up: check its sizes, or give "
-        "it an option for where it stands"
-    )
-    return [Finding("frame", evidence, "mechanism", remedy, Severity.FATAL)]
-
-
-def _check_handle(experiment: Experiment[Any], handles: Handles, poses: Poses) -> list[Finding]:
-    """Without a handle, its weight must stay as it is in the sensor's axes: then it is part of the sensor's zero."""
-    if handles.known:
-        return []
-    up = poses.rotation[poses.seen, 2]
-    tilts = float(np.arccos(np.clip(up @ up[0], -1.0, 1.0)).max())
-    if tilts > UPRIGHT_RAD:
-        why = f"the object tilts by {np.degrees(tilts):.0f} deg, so the handle's weight matters"
-        raise experiment.problem("handle", f"this key is missing: {why}")
-    why = "its weight is taken as part of the sensor's zero, its mass as part of the object's"
-    return [Finding("handle", why, "no handle is given")]
 
 
 def _beside_drawing(finding: Finding) -> Finding:
