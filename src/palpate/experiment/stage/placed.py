@@ -23,9 +23,9 @@ def off_its_way(mechanism: Mechanism, poses: Poses, q: FloatArray) -> list[Findi
     still = [np.zeros(len(q))] * len(mechanism.accelerations)
     there = mechanism.motion(poses.times_s, np.hstack([q, np.stack(still, axis=1)]), np.stack(still, axis=1)).poses
     assert there is not None  # motion() has them
-    off_m = float(np.sqrt(np.nanmean(np.square(poses.position - there.position).sum(axis=1))))
+    off_m = float(np.sqrt(3 * np.nanmean((poses.position - there.position) ** 2)))
     # ||A - B|| of two rotations is sqrt(8) sin(angle / 2)
-    turned = float(np.sqrt(np.nanmean(np.square(poses.rotation - there.rotation).sum(axis=(1, 2))) / 8))
+    turned = float(np.sqrt(9 * np.nanmean((poses.rotation - there.rotation) ** 2) / 8))
     off_rad = 2 * float(np.arcsin(min(turned, 1.0)))
     if off_m <= OFF_HINGE_M and off_rad <= OFF_WAY_RAD:
         return []
