@@ -63,6 +63,6 @@ def test_numbers_of_a_table_hold_a_truth_that_is_curved_between_its_knots(
         entry = entries[f"tau_{i}"]
         low, high = entry["ci95"]
         assert low < value < high, i
-        assert high - low < 0.5
+        assert high - low < (0.5 if i < count - 1 else 1.0)  # the last knot lies at the end of what was seen
         outside += abs(entry["value"] - value) > 1.96 * np.hypot(entry["noise"], entry["systematic"])
     assert outside >= 2  # without that part they would not

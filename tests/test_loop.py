@@ -457,7 +457,7 @@ def test_force_in_motion_out(door: Model, tmp_path: Path) -> None:
         ("n_z\n1\n", "no column looks like time"),
         ("time [s],torque [N m]\n0,1\n1,1\n", "has no column f_x"),
         ("time,n_z [N]\n0,1\n1,1\n", "n_z must be in N m, not in N"),
-        ("time,n_z [lbf ft]\n0,1\n1,1\n", "none in N and N m"),
+        ("time,n_z [furlong]\n0,1\n1,1\n", "none in N and N m"),
         ("time,n_z\n0,1\n0,1\n", "line 3: time stands still"),
         ("time,n_z\n0,1\n1,\n", "line 3: n_z: a number is missing"),
         ("time,n_z\n0,1\n1,much\n", "'much' is not a number"),

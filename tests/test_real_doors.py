@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from palpate.experiment import read_experiment, run_experiment
-from palpate.experiment.stage.recordings import slower
+from palpate.experiment.stage.recordings import TABLE_HZ, slower
 from palpate.experiment.stage.result import Result
 from palpate.motion.clock import Even
 from tests.command import palpate
@@ -210,7 +210,7 @@ def test_path_and_force_of_a_door_that_is_only_opened(tmp_path: Path) -> None:
 
 @given(st.integers(1, 12), st.integers(50, 300), st.integers(2, 100))
 def test_means_of_a_fast_table_keep_values_times_and_gaps(each: int, first: int, length: int) -> None:
-    n, period = 40 * each + 3, 0.01 / each
+    n, period = 40 * each + 3, 1 / (TABLE_HZ * each)
     t = 5 + period * np.arange(n)
     before = min(first, n - 3)  # one sample is lost at least
     after = min(before + length, n - 1)

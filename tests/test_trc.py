@@ -110,7 +110,7 @@ DAMAGED = {
     "rows missing": (TEXT.replace("\t4\t2\tmm", "\t9\t2\tmm"), "line 3: NumFrames is 9, but there are 4 rows.*cut off"),
     "marker missing": (TEXT.replace("\t4\t2\tmm", "\t4\t3\tmm"), "line 4: NumMarkers is 3, but 2 markers are named"),
     "columns missing": (HEAD + "1\t0\t1\t2\t3\n", "line 4: 2 markers need 8 columns, the first row has 5"),
-    "unit": (TEXT.replace("\tmm\t", "\tfeet\t"), "line 3: Units is 'feet', not a length. Write mm or m"),
+    "unit": (TEXT.replace("\tmm\t", "\tcubits\t"), "line 3: Units is 'cubits', not a length. Write mm or m"),
     "no unit": (TEXT.replace("Units", "Kinds"), "line 2: the header does not say Units"),
     "rate": (TEXT.replace("\n60\t", "\nfast\t"), "line 3: DataRate is 'fast', not a positive number"),
     "columns": (TEXT.replace("Frame#", "Row"), "line 4: the columns should begin with 'Frame#' and 'Time'"),
