@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
+from palpate.errors import FileProblem
 from palpate.experiment import read_experiment, run_experiment
 from palpate.model import shipped_objects
 from palpate.physics.inertia import PHI_NAMES, mass_properties
@@ -101,3 +102,11 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     done = command("identify", tmp_path / "d" / "drawer.yaml", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "truth" in done.stdout
+
+
+def test_a_reference_that_holds_nothing_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    path = write_guided_twin(tmp_path, "drawer", 4, SHORT)
+    (tmp_path / "truth.json").write_text('{"m": 6.4}')
+    (tmp_path / "log.csv").unlink()  # nobody looks at it
+    with pytest.raises(FileProblem, match=r'holds no values such as \{"parameters"'):
+        run_experiment(read_experiment(path))

@@ -26,7 +26,7 @@ from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.links import found_along, with_links
 from palpate.experiment.stage.prepare import Prepared, prepare
-from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
+from palpate.experiment.stage.result import Case, Result, build_result, read_references, rms_of_kinds
 from palpate.experiment.stage.slope import with_slope
 from palpate.experiment.stage.variations import (
     Variation,
@@ -63,6 +63,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     names = reading.names_in_results(model)
     names += [p.name for p in SensorBias().parameters] if len(model.mechanism.rows) > 1 else []
     reading.check_reference_names(experiment, names, model.mechanism.rows)  # before anything is computed
+    read_references(experiment)
     begins = 0.4 if config.method == "joint" else 0.7
     prepared = prepare_experiment(experiment, portion(tell, 0.0, begins - 0.1))
     fit = fit_prepared(experiment, prepared, portion(tell, begins - 0.1, begins))

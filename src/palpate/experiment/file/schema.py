@@ -402,7 +402,9 @@ class ReferencePart(Part):
 
     one_of = ("file", "values")
     label: str = key("heading of the column: truth, paper, last year", "paper")
-    file: str | None = optional("a truth.json or result.json")
+    file: str | None = optional(
+        'a truth.json or result.json, or your own {"parameters": {"m": {"value": 6.4, "unit": "kg"}}}', "truth.json"
+    )
     values: dict[str, q.Number] | None = optional("by parameter name, SI", "{m: 0.856, c_z: 0.077}")
 
 

@@ -271,7 +271,7 @@ def read_references(experiment: Experiment[Any]) -> dict[str, dict[str, float]]:
             entries = json.loads(read_bytes(path))["parameters"].items()
             references[part.label] = {name: float(v["value"]) for name, v in entries}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            wrong = f"holds no parameters with values ({error!r})"
+            wrong = 'holds no values such as {"parameters": {"m": {"value": 6.4, "unit": "kg"}}}'
             raise FileProblem(path, wrong, remedy="give a truth.json or result.json") from error
     return references
 
