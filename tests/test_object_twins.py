@@ -107,6 +107,6 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 def test_a_reference_that_holds_nothing_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
     path = write_guided_twin(tmp_path, "drawer", 4, SHORT)
     (tmp_path / "truth.json").write_text('{"m": 6.4}')
-    (tmp_path / "log.csv").unlink()  # nobody looks at it
+    (tmp_path / "log.csv").write_text("nobody looks at it\n")
     with pytest.raises(FileProblem, match=r'holds no values such as \{"parameters"'):
         run_experiment(read_experiment(path))
