@@ -681,7 +681,7 @@ def _dahl(x: FloatArray, sign: FloatArray, width: float) -> FloatArray:
     return sign - (sign - np.array(before)[since]) * left
 
 
-def projected_zero(inputs: Inputs) -> float:
+def _zero_along(inputs: Inputs) -> float:
     """What was taken for the load cells' zero, along the one row of an object with one freedom, N m or N."""
     still = [s.to_body(zero[None])[0] for s, zero in zip(inputs.sensors, zeros_of(inputs), strict=True)]
     return float(np.sum(still, axis=0)[inputs.mechanism.row_components[0]])
@@ -707,7 +707,7 @@ def _of_instruments(fit: Fit) -> Iterator[Effect]:
     yield Effect("linearity", "", 0.0, (wrench * np.abs(wrench))[:, None], only=EACH)
     waves = _waves(inputs.times_s)
     if inputs.zero == "still" and inputs.main is not None:  # a hand that held it then
-        zero = abs(projected_zero(inputs)) if inputs.poses is None else 0.0
+        zero = abs(_zero_along(inputs)) if inputs.poses is None else 0.0
         std = zero if zero > HELD * float(np.ptp(wrench)) else 0.0
         yield Effect("held", "segments.static", 0.0, np.ones_like(wrench)[None], std=std)
     for j, row in enumerate(inputs.mechanism.rows):
