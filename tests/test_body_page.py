@@ -17,6 +17,7 @@ from rich.console import Console
 
 from palpate.elements import Coulomb, Hysteresis, PolynomialSpring, RigidBody, ScalarInertia, Stribeck, Viscous
 from palpate.experiment.stage.view import CoordinateSeries, View
+from palpate.experiment.tables import PARTS, half_width, notes, shape_table
 from palpate.identify.shapes import Profile
 from palpate.mechanisms import Free, Hinge
 from palpate.mechanisms.mechanism import Row
@@ -27,9 +28,9 @@ from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
 from palpate.report.identification import SECTIONS, parameters_in_words, report_sections, write_report
 from palpate.report.model_plots import damping, dry_force, medians
-from palpate.report.page import Table, Words
-from palpate.report.tables import PARTS, half_width, notes, shape_table
+from palpate.report.page import Words
 from palpate.runtime.replay import Track, Window
+from palpate.tables import Table
 from tests.conftest import needs
 from tests.oracles import door_ode
 from tests.test_inspection_page import Reader, figures_of, numbers, trace, walk

@@ -26,8 +26,9 @@ from palpate.findings import Finding, Severity
 from palpate.motion.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
-from palpate.report.page import Figure, Folded, Section, Table, Words, page_html, write_page
+from palpate.report.page import Figure, Folded, Section, Words, page_html, write_page
 from palpate.report.plots import over_time, packed, thinned
+from palpate.tables import Table
 from palpate.twin import handle as twin
 from tests.conftest import needs
 

@@ -16,10 +16,10 @@ from scipy.interpolate import BSpline
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.gates import SYMPTOMS, _rank
+from palpate.experiment.tables import notes
 from palpate.findings import Finding, Severity
 from palpate.motion.trajectory import Path as Path_
 from palpate.motion.trajectory import States, Trajectory
-from palpate.report.tables import notes
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles import wheelbarrows_of_other_make as barrows

@@ -22,15 +22,17 @@ BUILDS_ON = {
     "files": ("errors",),
     "findings": (),
     "progress": (),
+    "tables": ("errors",),
     "physics": ("errors",),
+    "drawing": ("physics",),
     "objects": (),
     "elements": ("errors", "files", "physics"),
     "mechanisms": ("errors", "files", "physics"),
     "parts": ("elements", "mechanisms"),
-    "model": ("parts", "objects"),
+    "model": ("parts", "objects", "tables"),
     "runtime": ("model",),
     "rendering": ("runtime",),
-    "recording": ("errors", "files", "findings", "physics"),
+    "recording": ("files", "findings", "drawing", "tables"),
     "motion": ("recording",),
     "identify": ("model", "motion"),
     "experiment": ("identify", "rendering", "progress"),
@@ -48,7 +50,8 @@ BUILDS_ON = {
 
 INSIDE_EXPERIMENT = {
     "file": (),
-    "stage": ("file",),
+    "tables": (),
+    "stage": ("file", "tables"),
     "gates": ("stage",),
     "run": ("gates",),
     "comparison": ("run",),
@@ -159,13 +162,13 @@ def test_every_folder_of_the_package_is_in_the_table() -> None:
 
 def test_the_table_says_what_the_design_says() -> None:
     basic = {"errors", "files", "physics"}
-    waist = {*basic, "elements", "mechanisms", "parts", "objects", "model"}
+    waist = {*basic, "tables", "elements", "mechanisms", "parts", "objects", "model"}
     assert allowed("elements") == {*basic, "elements"}
     assert allowed("model") == waist
     assert allowed("runtime") == {*waist, "runtime"}
     assert allowed("rendering") == {*waist, "runtime", "rendering"}
-    assert allowed("motion") == {*basic, "findings", "recording", "motion"}
-    assert allowed("identify") == {*waist, "findings", "recording", "motion", "identify"}
+    assert allowed("motion") == {*basic, "findings", "tables", "drawing", "recording", "motion"}
+    assert allowed("identify") == {*waist, "findings", "drawing", "recording", "motion", "identify"}
     assert allowed("export") == {*waist, "runtime", "export"}
     assert allowed("twin") == {*allowed("identify"), "progress", "runtime", "rendering", "experiment", "twin"}
     assert allowed("cli") == set(BUILDS_ON) - {"__main__"}

@@ -24,8 +24,9 @@ from palpate.report import SECTIONS, without, write_figures, write_report, write
 from palpate.report.fit_plots import lagged
 from palpate.report.identification import findings_table, report_sections, verdict_sentence
 from palpate.report.inspection import markers_table
-from palpate.report.page import Figure, Section, Table, Words, figures_in
+from palpate.report.page import Figure, Section, Words, figures_in
 from palpate.report.paper import draw, escape_latex, numbers, symbol
+from palpate.tables import Table
 from tests.browser import violations
 from tests.command import palpate
 from tests.conftest import needs

@@ -108,6 +108,10 @@ _PUBLIC = {name: module for module, name in re.findall(r"^    from (\S+) import 
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("palpate")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'palpate' has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 
 class PalpateError(Exception):
@@ -57,6 +59,14 @@ class MissingExtra(PalpateError):
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'palpate[{extra}]'")
+
+
+def optional(module: str, extra: str, purpose: str) -> Any:
+    """A module of a library that not everybody has, or which one `purpose` needs and how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(module.partition(".")[0], extra, purpose) from None
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:

@@ -22,10 +22,12 @@ from palpate.mechanisms import Mechanism
 from palpate.parts import SHIPPED, Parts
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, dot
-from palpate.physics.inertia import check_consistent
+from palpate.physics.inertia import DRAWING_NAMES, check_consistent
 from palpate.physics.maps import Factor, Map, build_map
 from palpate.physics.memory import remembered, stepped
 from palpate.physics.motion import Kinematics
+from palpate.physics.units import unit_text
+from palpate.tables import Styled, Table, html, plain, table
 
 MODEL_FORMAT = 1
 _SEIZED = 0.1
@@ -89,6 +91,27 @@ class Model:
             if name not in named:
                 raise UnknownName("parameter", name, named, where=f"model {self.name!r}")
 
+    def __str__(self) -> str:
+        """For `print`: mechanism, elements, and the values that there are."""
+        return plain(*self._shown())
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return html(*self._shown())
+
+    def _shown(self) -> list[Styled | Table]:
+        values = {name: self.values.get(name) for name in self.parameters}
+        words, owners = self.words, {name: e.type for e, names in self.parts for name in names}
+        numbers = table(
+            {"parameter": name, "value": "-" if value is None else f"{value:.5g}"}
+            | {"unit": unit_text(self.parameters[name].unit), "what it is": words[name], "element": owners[name]}
+            for name, value in values.items()
+        )
+        about = ", ".join(f"{key}: {self.about[key]}" for key in ("model_of", "verdict") if key in self.about)
+        known = "" if any(v is not None for v in values.values()) else "; no values yet"
+        lines = [Styled(f"{self.name}: {self.mechanism.type}{known}", style="bold"), numbers]
+        return [*lines, *([Styled(about)] if about else [])]
+
     @property
     def parameters(self) -> dict[str, Parameter]:
         """All linear parameters in column order; a name that two elements share gets the element's name in front."""
@@ -131,6 +154,21 @@ class Model:
         if owner is None or owner.instrument:
             return ""
         return self.mechanism.advice.get(owner.acts_on, owner.needs)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What each number is, in words: all parameters, and mass, centre and inertia of bodies as on a drawing."""
+        named: dict[str, str] = {}
+        for e, names in self.parts:
+            coupled = e.acts_on not in (WRENCH, SENSOR, self.mechanism.main)
+            where = f" ({e.acts_on.replace('_', ' ')})" if coupled else ""
+            for name, words in zip(names, e.words, strict=True):
+                named[name] = words + where
+            if names and e.parameters[0].map == "inertia":
+                prefix = names[0].removesuffix("m")  # "" or the element's name and a dot
+                named |= {prefix + n: w + where for n, w in zip(DRAWING_NAMES, e.words, strict=True)}
+                named |= {f"{prefix}mc_{axis}": f"mass times {axis} of its centre" for axis in "xyz"}
+        return named
 
     @property
     def mass_parameter(self) -> str | None:

@@ -55,7 +55,7 @@ def identify(
         tell.end()
         result = replace(result, data={**result.data, "profile": tell.taken})
         result.save(folder)
-    from palpate.report.tables import result_text
+    from palpate.experiment.tables import result_text
 
     return Done(result.data, partial(result_text, result.data), paths, _failure(result))
 
@@ -94,7 +94,7 @@ def explain(
 ) -> Done:
     """Show the balance that an experiment file describes, and what each number needs to be seen."""
     from palpate.experiment.explanation import explain as explained
-    from palpate.report.tables import explanation_text
+    from palpate.experiment.tables import explanation_text
 
     tell("reading", 0.0)
     said = explained(palpate.read_experiment(experiment, data=data))
@@ -110,8 +110,8 @@ def variants(
 ) -> Done:
     """Fit alternative models of a body and rank them by how well they predict unseen data."""
     path = output_folder(out, f"{Path(experiment).stem}-result") / "variants.json"
+    from palpate.experiment.tables import variants_text
     from palpate.experiment.variants import rank_body, ranking_data
-    from palpate.report.tables import variants_text
 
     read = palpate.read_experiment(experiment, data=data)
     ranking = ranking_data(rank_body(read, tell), read.config.title or read.source.stem)
@@ -126,7 +126,7 @@ def validate(
     data: Data = None,
 ) -> Done:
     """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
-    from palpate.report.tables import validation_text
+    from palpate.experiment.tables import validation_text
 
     path = model_file(model)
     unseen = palpate.read_experiment(experiment, data=data)
@@ -143,7 +143,7 @@ def compare(
 ) -> Done:
     """Compare several identifications of one object: each number, the mean, and the spread between takes."""
     from palpate.experiment.comparison import mean_model
-    from palpate.report.tables import comparison_text
+    from palpate.experiment.tables import comparison_text
 
     tell("comparing", 0.0)
     folders = [path if path.is_dir() else path.parent for path in results]

@@ -144,7 +144,7 @@ def demo(
     """Run everything on four simulated objects with the paper's values: recordings, models, tables, reports."""
     from rich.console import Group
 
-    from palpate.report.tables import result_text, summary_table
+    from palpate.experiment.tables import result_text, summary_table
     from palpate.twin import TWINS
 
     results: dict[str, dict[str, Any]] = {}

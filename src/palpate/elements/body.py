@@ -18,6 +18,11 @@ from palpate.physics.functions import Functions, Scalar, dot
 from palpate.physics.inertia import PHI_NAMES, PHI_UNITS, body_columns, body_features
 from palpate.physics.motion import Kinematics, Triple
 
+_TEN_WORDS = (
+    "mass",
+    *(f"centre of mass, {axis}" for axis in "xyz"),
+    *(f"{'moment' if a == b else 'product'} of inertia, {a}{b}" for a, b in ("xx", "xy", "xz", "yy", "yz", "zz")),
+)
 _TEN = tuple(Parameter(name, unit, "inertia") for name, unit in zip(PHI_NAMES, PHI_UNITS, strict=True))
 
 
@@ -32,6 +37,11 @@ class RigidBody(Element):
     weighs: ClassVar[bool] = True
     inertial: ClassVar[bool] = True
     parameters: ClassVar[tuple[Parameter, ...]] = _TEN
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """As on a drawing: mass, centre and matrix of inertia."""
+        return _TEN_WORDS
 
     def phi(self, p: FloatArray) -> FloatArray:
         """Its own parameters."""
@@ -60,6 +70,11 @@ class ScalarInertia(Element):
     inertial: ClassVar[bool] = True
     constant: ClassVar[Constant] = "inertia"
     needs: ClassVar[str] = "shake it faster"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Along a length a mass."""
+        return ("moment of inertia" if self.unit("rad") == "rad" else "mass",)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The acceleration."""
@@ -90,6 +105,13 @@ class Gravity(Element):
         if self._along_a_length:
             return (Parameter("m_g", "kg", "free"),)
         return (Parameter("mc_x", "kg m", "free"), Parameter("mc_y", "kg m", "free"))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """In words."""
+        if self._along_a_length:
+            return ("mass that weight drives",)
+        return ("mass times x of its centre", "mass times y of its centre")
 
     @property
     def _along_a_length(self) -> bool:
@@ -138,6 +160,7 @@ class WheelSpin(Element):
     radius: float = 0.197
     acts_on: str = field(default=WRENCH, init=False)
     type: ClassVar[str] = "wheel-spin"
+    effect: ClassVar[str] = "inertia of a wheel about its axle"
     coefficient: ClassVar[str] = "kg m2"
     options: ClassVar[Mapping[str, str]] = {"radius": "m"}
     inertial: ClassVar[bool] = True
@@ -201,6 +224,11 @@ class SensorBias(Element):
     type: ClassVar[str] = "sensor-bias"
     instrument: ClassVar[bool] = True
     parameters: ClassVar[tuple[Parameter, ...]] = _SIX
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Axis by axis."""
+        return tuple(f"zero of the sensor, {p.name.removeprefix('bias_')}" for p in self.parameters)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One, whatever the motion."""

@@ -77,6 +77,7 @@ class Magnet(_AtPlace):
 
     name: str = "magnet"
     type: ClassVar[str] = "magnet"
+    effect: ClassVar[str] = "pull of the magnet, shut"
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One where it is shut or pressed farther."""
@@ -95,6 +96,7 @@ class Latch(_AtPlace):
     name: str = "latch"
     holds: tuple[float, float] = (radians(0.5), radians(2.0))
     type: ClassVar[str] = "latch"
+    effect: ClassVar[str] = "hold of the latch"
     options: ClassVar[Mapping[str, str]] = {"at": "rad", "reach": "rad", "holds": "rad"}
     guessed: ClassVar[str] = "holds"
     needs: ClassVar[str] = "pull it off and shut it again, several times"
@@ -137,6 +139,7 @@ class Detent(_AtPlace):
     name: str = "detent"
     period: float = 0.0
     type: ClassVar[str] = "detent"
+    effect: ClassVar[str] = "hold of the notch"
     options: ClassVar[Mapping[str, str]] = {"at": "rad", "reach": "rad", "period": "rad"}
 
     def __post_init__(self) -> None:

@@ -46,6 +46,11 @@ class EndStop(Element):
         )
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """In words."""
+        return ("stiffness of the stop", "damping of the stop")
+
+    @property
     def shapes(self) -> tuple[Shape, ...]:
         """Where it begins."""
         return (Shape("at", self.unit("rad"), self.at, free=self.estimate),)
@@ -83,6 +88,11 @@ class Foot(Element):
         """Stiffness and damping."""
         return (Parameter(f"{self.name}_k", "N/m", "positive"), Parameter(f"{self.name}_c", "N s/m2", "positive"))
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """In words."""
+        return ("stiffness of a foot", "damping of a foot")
+
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """How far it is pressed, and that times the speed of pressing; negative, since the ground pushes up."""
         q = k.coordinates[self.acts_on]
@@ -101,6 +111,7 @@ class FootFriction(Element):
     acts_on: str = "foot_1_ahead"
     stiffness: float = 1e5
     type: ClassVar[str] = "foot-friction"
+    effect: ClassVar[str] = "friction coefficient of a foot"
     coefficient: ClassVar[str] = "1"
     options: ClassVar[Mapping[str, str]] = {"stiffness": "N/m"}
     natural_unit: ClassVar[str] = "m"

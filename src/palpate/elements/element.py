@@ -101,6 +101,8 @@ class Element:
     """Units of its coordinates where they are not the natural one; set by `on`."""
 
     type: ClassVar[str]
+    effect: ClassVar[str] = ""
+    """What its parameters are called in words: "viscous friction"; the type's name unless it says so."""
     options: ClassVar[Mapping[str, str]] = {}
     """Units of the options that have one, as for an angle: `unit` gives them along the coordinate."""
     natural_unit: ClassVar[str] = "rad"
@@ -142,6 +144,13 @@ class Element:
     def parameters(self) -> tuple[Parameter, ...]:
         """The linear parameters p, one per column: unless overridden, one that bears the element's name."""
         return (Parameter(self.name, self.unit(self.coefficient), "positive"),)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What each parameter is, in words for people who have not read the equations."""
+        effect = self.effect or self.type.replace("-", " ")
+        ways = [f"{s.when} {s.where}".removeprefix("both ").strip() for s in self.scopes]
+        return tuple(f"{effect}, {way}" if way else effect for way in ways) or (effect,) * len(self.parameters)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The nonlinear part: a few numbers per sample, from + - * / and the functions of `fn` only.

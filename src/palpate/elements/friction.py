@@ -24,6 +24,7 @@ class Viscous(Element):
     name: str = "b_v"
     acts_on: str = "hinge"
     type: ClassVar[str] = "viscous"
+    effect: ClassVar[str] = "viscous friction"
     coefficient: ClassVar[str] = "N m s/rad"
     constant: ClassVar[Constant] = "damping"
     needs: ClassVar[str] = "move it at several speeds"
@@ -41,6 +42,7 @@ class Coulomb(Element):
     name: str = "b_c"
     acts_on: str = "hinge"
     type: ClassVar[str] = "coulomb"
+    effect: ClassVar[str] = "dry friction"
     coefficient: ClassVar[str] = "N m"
     constant: ClassVar[Constant] = "friction"
     needs: ClassVar[str] = "move it slowly both ways"
@@ -59,6 +61,7 @@ class Drag(Element):
     name: str = "b_d"
     acts_on: str = "hinge"
     type: ClassVar[str] = "drag"
+    effect: ClassVar[str] = "drag, with the square of speed"
     coefficient: ClassVar[str] = "N m s2/rad2"
     needs: ClassVar[str] = "move it faster, and slowly too"
     dissipates: ClassVar[bool] = True
@@ -84,6 +87,7 @@ class Stribeck(Element):
     v_s: float = 0.05
     estimate: bool = False
     type: ClassVar[str] = "stribeck"
+    effect: ClassVar[str] = "more dry friction at low speed"
     coefficient: ClassVar[str] = "N m"
     options: ClassVar[Mapping[str, str]] = {"v_s": "rad/s"}
     optional: ClassVar[str] = "Stribeck"
@@ -154,6 +158,7 @@ class ZoneDamper(Element):
     flow: Flow = "laminar"
     estimate: bool = False
     type: ClassVar[str] = "zone-damper"
+    effect: ClassVar[str] = "damping"
     options: ClassVar[Mapping[str, str]] = {"above": "rad", "below": "rad", "width": "rad"}
     choices: ClassVar[Mapping[str, tuple[Flow, ...]]] = {"flow": get_args(Flow)}
     needs: ClassVar[str] = "move it faster through its zone, in its direction"

@@ -31,6 +31,7 @@ class LoadedFriction(Element):
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
     lever: float = 0.0
     type: ClassVar[str] = "load-friction"
+    effect: ClassVar[str] = "friction that follows the load"
     options: ClassVar[Mapping[str, str]] = {"mass": "kg", "com": "m", "lever": "m"}
     needs: ClassVar[str] = "press more and less across the motion while it moves both ways"
     uses_load: ClassVar[bool] = True

@@ -51,6 +51,11 @@ class Presliding(Element):
         return tuple(Parameter(name, self.unit("N m/rad"), "positive") for name in names)
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """In words."""
+        return tuple(f"stiffness before sliding, spring {i}" for i in range(1, len(self.thresholds) + 1))
+
+    @property
     def memory(self) -> Mapping[str, str]:
         """How far each spring is bent."""
         return {f"{self.name}_{i}_bent": self.unit("rad") for i in range(1, len(self.thresholds) + 1)}

@@ -18,6 +18,7 @@ from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.maps import MapKind
 from palpate.physics.motion import Kinematics
 from palpate.physics.spline import Spline
+from palpate.physics.units import shown
 
 DEFAULT_KNOTS = tuple(math.radians(15.0 * i) for i in range(7))
 """Every 15 deg from 0 to 90 deg."""
@@ -85,6 +86,12 @@ class PolynomialSpring(Element):
         return tuple(Parameter(f"c_{i}", self.unit(units[i]), "free") for i in range(self.order + 1))
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """In words."""
+        more = (f"spring, change with position to the power of {i}" for i in range(2, self.order + 1))
+        return ("spring, preload", "spring, change with position", *more)[: self.order + 1]
+
+    @property
     def polynomial(self) -> tuple[float, int]:
         """Its reference and order."""
         return self.reference, self.order
@@ -129,6 +136,12 @@ class _OverKnots(Element):
         return tuple(Parameter(f"{self.letter}_{i}", self.unit("N m"), self.map) for i in range(len(self.knots)))
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """With the position of its knot."""
+        places = dict(zip((f"{self.letter}_{i}" for i in range(len(self.knots))), self.knots, strict=True))
+        return tuple(f"{self.effect} {shown(places[p.name], self.unit('rad'))}" for p in self.parameters)
+
+    @property
     def breaks(self) -> tuple[float, ...]:
         """The knots."""
         return self.knots
@@ -152,6 +165,7 @@ class Table(_OverKnots):
     name: str = "table"
     smooth: float = 0.0
     type: ClassVar[str] = "table"
+    effect: ClassVar[str] = "to hold it at"
     letter: ClassVar[str] = "tau"
     map: ClassVar[MapKind] = "free"
     options: ClassVar[Mapping[str, str]] = {"knots": "rad", "smooth": "N m"}
@@ -197,6 +211,7 @@ class SmoothTable(_OverKnots):
     name: str = "smooth"
     periodic: bool = False
     type: ClassVar[str] = "smooth-table"
+    effect: ClassVar[str] = "to hold it at"
     letter: ClassVar[str] = "tau"
     map: ClassVar[MapKind] = "free"
     stores: ClassVar[bool] = True
@@ -320,6 +335,7 @@ class Hysteresis(_OverKnots):
     name: str = "hysteresis"
     basis: Basis = "hats"
     type: ClassVar[str] = "hysteresis"
+    effect: ClassVar[str] = "more opening than closing, half of it, at"
     letter: ClassVar[str] = "h"
     map: ClassVar[MapKind] = "positive"
     optional: ClassVar[str] = "hysteresis"

@@ -37,6 +37,11 @@ class GasStrut(Element):
             Parameter(f"{self.name}_rate", self.unit("N m/rad"), "positive"),
         )
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """In words."""
+        return ("push of the strut at full length", "rate of the strut")
+
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One, and how far it is pushed together."""
         return 1.0, self.extended - k.coordinates[self.acts_on].position

@@ -28,6 +28,7 @@ class TyreSlip(Element):
     over: str = "forward"
     crawl: float = 0.02
     type: ClassVar[str] = "tyre-slip"
+    effect: ClassVar[str] = "cornering stiffness of the tyre"
     options: ClassVar[Mapping[str, str]] = {"crawl": "rad/s"}
     natural_unit: ClassVar[str] = "m"
     needs: ClassVar[str] = "steer it to and fro while it rolls"

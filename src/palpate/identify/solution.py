@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from functools import cache
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from palpate.model import Model
 from palpate.physics import inertia
 from palpate.physics.arrays import FloatArray
 from palpate.physics.maps import Factor, Map
+from palpate.physics.units import unit_text
+from palpate.tables import Table, data_frame, html, plain, table
 
 VAGUE = 0.5
 """An interval that reaches this share of a body's own size to either side says nothing about it."""
@@ -169,14 +171,37 @@ class Solution:
         return {e.name: e for e in self.estimates}[name]
 
     def __str__(self) -> str:
-        """The estimates as text, one a line."""
-        lines = [f"{'':12}{'value':>12}{'95 % interval':>28}  {'unit':8}{'from data':>10}  status"]
-        for e in self.estimates:
-            interval = f"[{e.ci95[0]:.5g}, {e.ci95[1]:.5g}]" if e.ci95 else "-"
-            lines.append(
-                f"{e.name:12}{e.value:12.5g}{interval:>28}  {e.unit:8}{e.information_from_data:10.1%}  {e.status.value}"
-            )
-        return "\n".join(lines)
+        """The estimates as a table, for `print`."""
+        return plain(self._table())
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return html(self._table())
+
+    def to_dataframe(self, *, pandas: bool = False) -> Any:
+        """A row for each estimate, as a Polars data frame (of pandas: where installed)."""
+        entries = {e.name: asdict(e) | {"status": e.status.value} for e in self.estimates}
+        return estimates_frame(entries, self.model.words, pandas=pandas)
+
+    def _table(self) -> Table:
+        words = self.model.words
+        return table(
+            {"parameter": e.name, "value": f"{e.value:.5g}"}
+            | {"95 % interval": f"{e.ci95[0]:.5g} … {e.ci95[1]:.5g}" if e.ci95 else "-", "unit": unit_text(e.unit)}
+            | {"from data": f"{e.information_from_data:.1%}", "status": e.status.value}
+            | {"what it is": words.get(e.name, "")}
+            for e in self.estimates
+        )
+
+
+def estimates_frame(entries: Mapping[str, Mapping[str, Any]], words: Mapping[str, str], *, pandas: bool = False) -> Any:
+    """Estimates by name, as result.json has them, as a data frame."""
+    columns: dict[str, Any] = {"parameter": list(entries), "words": [words.get(name, "") for name in entries]}
+    columns |= {key: [e[key] for e in entries.values()] for key in ("value", "unit")}
+    for end, key in enumerate(("low", "high")):
+        columns[key] = [None if e["ci95"] is None else e["ci95"][end] for e in entries.values()]
+    rest = ("noise", "pull", "systematic", "model", "prior", "information_from_data", "status")
+    return data_frame(columns | {key: [e.get(key) for e in entries.values()] for key in rest}, pandas=pandas)
 
 
 def solve(

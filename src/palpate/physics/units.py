@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import pi
 from types import MappingProxyType
+from typing import NamedTuple
 
 from palpate.errors import PalpateError, unknown_name
 
@@ -157,3 +158,29 @@ def told_apart(a: float, b: float, digits: int = 2) -> tuple[str, str]:
         digits += 1
         words = [f"{x:#.{digits}g}" for x in (a, b)]  # with their zeros, so that both have as many
     return words[0], words[1]
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+
+class Shown(NamedTuple):
+    """How a quantity in SI is shown to people: angles in deg."""
+
+    factor: float
+    unit: str
+
+
+def shown_in(unit: str) -> Shown:
+    """Degrees for radians, also per second; other units as they are, with superscripts."""
+    factor = 180 / pi if re.fullmatch(r"rad(/s[2²]?)?", unit) else 1.0
+    return Shown(factor, unit_text(unit.replace("rad", "deg") if factor != 1.0 else unit))
+
+
+def unit_text(unit: str) -> str:
+    """A unit as people write it: m/s² for m/s2."""
+    return re.sub(r"(?<=[a-z])[23]\b", lambda m: {"2": "²", "3": "³"}[m[0]], unit)
+
+
+def quantity(unit: str) -> str:
+    """What a coordinate in this unit is called."""
+    return "angle" if unit == "rad" else "position"

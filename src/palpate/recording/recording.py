@@ -7,19 +7,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from palpate.drawing import Curves, draw_curves
 from palpate.errors import DataProblem, UnknownName
 from palpate.files import short_names
 from palpate.physics.arrays import ENOUGH, spread_rows
-from palpate.physics.units import parse_unit
+from palpate.physics.units import parse_unit, shown_in
+from palpate.tables import Styled, Table, data_frame, html, plain, table
 
 Array = NDArray[np.float64]
 _AT_ONCE = 1 << 16
 """Rows that are looked at together."""
+_LISTED = 16
+"""Channels that are printed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,6 +179,57 @@ class Recording:
         """The clock that all channels share; refused when they do not."""
         return _one_clock(list(self.channels.values()), self._where)
 
+    def __str__(self) -> str:
+        """What there is, for `print`: clocks and channels."""
+        return plain(*self._shown())
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return html(*self._shown())
+
+    def plot(self, *names: str) -> list[Any]:
+        """Channels over time, those of one unit together, as Matplotlib's axes; angles in deg. All unless named."""
+        panels: dict[str, dict[str, tuple[Array, Array]]] = {}
+        for channel in (self[name] for name in names or self.channels):
+            factor, unit = shown_in(channel.unit)
+            for name, samples in _components(channel).items():
+                panels.setdefault(unit, {})[name] = (channel.clock.times_s, factor * samples)
+        title = "recording" if self.source is None else self.source.name
+        return draw_curves([Curves(unit if unit != "1" else "no unit", ys) for unit, ys in panels.items()], title)
+
+    def to_dataframe(self, clock: str | None = None, *, pandas: bool = False) -> Any:
+        """Time and channels in SI as columns of a Polars data frame (of pandas: where installed), one row a sample.
+
+        Channels of several clocks do not fit into one table: `clock` names the one whose channels are wanted.
+        """
+        clocks = {c.name: c for c in self.clocks}
+        if clock is None and len(clocks) > 1:
+            first = next(iter(clocks))
+            wrong = f"there are channels of {len(clocks)} clocks: {', '.join(clocks)}"
+            raise DataProblem(self._where, wrong, remedy=f"name one of them: to_dataframe({first!r})")
+        if clock is not None and clock not in clocks:
+            raise UnknownName("clock", clock, clocks, where=self._where)
+        chosen = clocks[clock] if clock is not None else self.one_clock()
+        mine = [c for c in self.channels.values() if c.clock is chosen or clock is None]
+        columns = {"time_s": chosen.times_s} | {n: x for c in mine for n, x in _components(c).items()}
+        return data_frame(columns, pandas=pandas)
+
+    def _shown(self) -> list[Styled | Table]:
+        count = f"{len(self)} channel{'s' * (len(self) != 1)}"
+        kind = f" ({self.format})" if self.format else ""
+        title = Styled(f"{self.source.name if self.source is not None else 'recording'}{kind}: {count}", style="bold")
+        clocks = table(
+            {"clock": c.name, "samples": str(len(c)), "rate, Hz": f"{c.rate_hz:.4g}"}
+            | {"from, s": f"{c.times_s[0]:.3f}", "to, s": f"{c.times_s[-1]:.3f}", "gaps": str(c.gaps)}
+            for c in self.clocks
+            if len(c)
+        )
+        some = list(self.channels.values())[:_LISTED]
+        left = len(self) - len(some)
+        note = f"... and {left} more: list(recording) names all of them" if left else ""
+        channels = table((_channel_cells(c) for c in some), note=note)
+        return [title, *(t for t in (clocks, channels) if t.rows)]
+
     def _matches(self, name: str) -> list[str]:
         if name in self.channels:
             return [name]
@@ -246,6 +302,22 @@ def disorder(times_s: Array) -> tuple[int, str] | None:
     before, now = times_s[row - 1], times_s[row]
     verb = "stands still" if before == now else "goes backwards"
     return row, f"time {verb}: {now:.9g} s after {before:.9g} s"
+
+
+def _components(channel: Channel) -> dict[str, Array]:
+    """Scalar signals by name: of a vector its three."""
+    if channel.samples.ndim == 1:
+        return {channel.name: channel.samples}
+    return {f"{channel.name}.{axis}": channel.samples[:, i] for i, axis in enumerate("xyz")}
+
+
+def _channel_cells(channel: Channel) -> dict[str, str]:
+    factor, unit = shown_in(channel.unit)
+    seen = channel.samples[np.isfinite(channel.samples)]
+    reach = f"{factor * seen.min():.4g} … {factor * seen.max():.4g}" if len(seen) else "-"
+    many = " (x, y, z)" if channel.samples.ndim == 2 else ""
+    cells = {"channel": channel.name + many, "from … to": reach, "unit": "" if unit == "1" else unit}
+    return cells | {"missing": str(channel.missing), "clock": channel.clock.name}
 
 
 def _one_clock(channels: Sequence[Channel], where: str) -> Clock:

@@ -14,10 +14,11 @@ from palpate.rendering.loop import DELAYS_S, DT_S, PASS_PERCENT, STIFFNESSES, Tr
 from palpate.rendering.passivity import DELAY, Coupling, Felt, Passivity
 from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
-from palpate.report.page import Figure, Json, Remarks, Table, Words, section, table, write_page
+from palpate.report.page import Figure, Json, Remarks, Words, section, write_page
 from palpate.report.plots import COLOURS, DARK, Panel, curve
 from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, Run
 from palpate.runtime.stepper import StepStatus
+from palpate.tables import Table, table
 
 _TRUE, _ROBOT = DARK, COLOURS[1]
 _DOTTED = {"color": _ROBOT, "width": 1.2, "dash": "dot"}

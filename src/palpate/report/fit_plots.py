@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.stage.view import CoordinateSeries, Scene, View
+from palpate.experiment.tables import device_word, half_width
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray, rms
+from palpate.physics.units import quantity, shown_in
 from palpate.report import plots
 from palpate.report.model_plots import compared, directions
-from palpate.report.page import Figure, Json, Table, table
-from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, short, shown_in
-from palpate.report.tables import device_word, half_width
+from palpate.report.page import Figure, Json
+from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, short
+from palpate.tables import Table, table
 
 _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
@@ -334,7 +336,7 @@ def travel(view: View, main: CoordinateSeries) -> Iterator[Table | Figure]:
     headings = ("train", "time, s", f"from, {u}", f"to, {u}", f"RMS speed, {u}/s", f"largest, {u}/s")
     yield table(rows, (*headings, f"RMS acceleration, {u}/s²"))
     panels: list[Panel] = []
-    for si, title in ((positions, f"{plots.quantity(main.unit)}, {u}"), (speeds, f"speed, {u}/s")):
+    for si, title in ((positions, f"{quantity(main.unit)}, {u}"), (speeds, f"speed, {u}/s")):
         x, data = shown.factor * si, list[Json]()
         if not used.any() or not x[used].min() < x[used].max():
             return

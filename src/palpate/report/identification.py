@@ -15,16 +15,19 @@ from typing import Any, cast
 import numpy as np
 
 from palpate.errors import UnknownName
+from palpate.experiment import tables
 from palpate.experiment.stage.body import MarkedBody
 from palpate.experiment.stage.result import Result
 from palpate.experiment.stage.view import View
 from palpate.files import write_text
 from palpate.findings import Severity
 from palpate.physics.arrays import rms
-from palpate.report import fit_plots, inspection, model_plots, tables
-from palpate.report.page import Block, Section, Table, Words, figures_in, fold, section, write_page
+from palpate.physics.units import quantity
+from palpate.report import fit_plots, inspection, model_plots
+from palpate.report.page import Block, Section, Words, figures_in, fold, folded, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
-from palpate.report.plots import quantity, short
+from palpate.report.plots import short
+from palpate.tables import Table
 
 Data = Mapping[str, Any]
 MakeSection = Callable[[Data, View | None], Section | None]
@@ -192,7 +195,7 @@ def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:
 def _markers(_: Data, view: View) -> Iterator[Block | None]:
     if isinstance(view.body, MarkedBody):
         yield Words(inspection.body_line(view.body))
-        yield inspection.markers_table(view.body).folded(f"All {len(view.body.raw.names)} markers", _LONG)
+        yield folded(inspection.markers_table(view.body), f"All {len(view.body.raw.names)} markers", _LONG)
         yield inspection.error_over_time(view.body)
 
 

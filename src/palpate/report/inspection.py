@@ -21,6 +21,7 @@ from palpate.experiment.stage.body import MarkedBody
 from palpate.experiment.stage.capture import CapturedMotion, wrench_features
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.view import Scene
+from palpate.experiment.tables import device_word
 from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.clock import ClockMap, interpolated
@@ -36,24 +37,11 @@ from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
 from palpate.report.fit_plots import clock_figure, scene
-from palpate.report.page import (
-    Block,
-    Figure,
-    Json,
-    Remarks,
-    Section,
-    Styled,
-    Table,
-    Words,
-    fold,
-    section,
-    stacked,
-    table,
-)
+from palpate.report.page import Block, Figure, Json, Remarks, Section, Words, fold, folded, section
 from palpate.report.page import write_page as write
 from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line
 from palpate.report.plots import millimetres as mm
-from palpate.report.tables import device_word
+from palpate.tables import Styled, Table, stacked, table
 
 _LOOKED_AT = 1 << 16
 """Samples of a channel, spread over all, that tell its noise to half a percent."""
@@ -194,7 +182,7 @@ def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
     yield sampling_table({c["name"]: c for c in data["clocks"]})
     yield from (Words(f"{c['name']}: {c['hint']}") for c in data["clocks"] if c["hint"])
     channels = channels_table(recording, data)
-    yield channels.folded(f"All {len(channels.rows)} channels", _LONG)
+    yield folded(channels, f"All {len(channels.rows)} channels", _LONG)
     names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m" and len(c.samples)]
     clocks = {id(recording.channels[name].clock) for name in names}
     if no_body and len(clocks) == 1 and any(recording.channels[name].missing for name in names):

@@ -17,9 +17,10 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs, segment_mask
 from palpate.physics.functions import ARRAYS
+from palpate.physics.units import quantity, shown_in
 from palpate.report import plots
 from palpate.report.page import Figure, Json
-from palpate.report.plots import COLOURS, DARK, Mark, Panel, curve, line, short, shown_in
+from palpate.report.plots import COLOURS, DARK, Mark, Panel, curve, line, short
 from palpate.runtime.replay import Window
 
 MEASURED, ESTIMATED, RESIDUAL = DARK, COLOURS[1], "#5fbf9f"
@@ -128,7 +129,7 @@ def _motion(view: View, t: FloatArray, inside: BoolArray) -> list[Panel]:
     for quantities in (positions, [(s.name, s.unit, s.values) for s in view.series]):
         for unit in dict.fromkeys(unit for _, unit, _ in quantities):
             those, shown = [(n, y) for n, u, y in quantities if u == unit], shown_in(unit)
-            title = those[0][0] if len(those) == 1 < len(quantities) else words.get(unit, plots.quantity(unit))
+            title = those[0][0] if len(those) == 1 < len(quantities) else words.get(unit, quantity(unit))
             lone = len(quantities) == 1
             data = tuple(line(t, shown.factor * y[inside], n, DARK if lone else next(tints)) for n, y in those)
             panels.append(Panel(f"{title}, {shown.unit}", data))
@@ -217,7 +218,7 @@ def replay(windows: Sequence[Window]) -> Figure | None:
     for i, first in enumerate(tracks):
         shown, parts = shown_in(first.unit), [w.tracks[i] for w in windows]
         measured, simulated = (joined(shown.factor * getattr(c, k) for c in parts) for k in ("measured", "simulated"))
-        name = first.name if tracks[1:] else plots.quantity(first.unit)
+        name = first.name if tracks[1:] else quantity(first.unit)
         panels.append(Panel(f"{name}, {shown.unit}", _both(curve, times, measured, simulated, "simulated")))
     falls = " Nobody holds it, so what leans falls over in a second or two." if tracks[1:] else ""
     return _lettered(
@@ -273,7 +274,7 @@ def holding(view: View) -> Figure | None:
         f"5 to 95 % of a rest). Slow is below {shown.factor * SLOW:.2g} {shown.unit}/s; what inertia and dampers take "
         "there by the model is subtracted.",
         [Panel(f"{_kind(row)} to hold it, {row.unit}", tuple(data), y=scale)],
-        plots.x_title(f"{plots.quantity(main.unit)}, {shown.unit}"),
+        plots.x_title(f"{quantity(main.unit)}, {shown.unit}"),
     )
 
 
@@ -351,7 +352,7 @@ def damping_over_position(view: View) -> Figure | None:
         "Steps are zones and stand at their borders (shaded: 95 % interval where the border was estimated); a step "
         f"where the real object has none is a wrong border.{dots}",
         [Panel(y_title, tuple(data), y={"rangemode": "tozero"})],
-        plots.x_title(f"{plots.quantity(main.unit)}, {shown.unit}") | reach,
+        plots.x_title(f"{quantity(main.unit)}, {shown.unit}") | reach,
         marks=marks,
     )
 
@@ -381,7 +382,7 @@ def residuals(view: View) -> list[Figure]:
     """
     over: list[tuple[str, str, FloatArray | None]] = []
     for c in (c for c in view.coordinates if np.isfinite(c.speed).any()):
-        place, of = (c.name, f"{c.name} ") if len(view.coordinates) > 1 else (plots.quantity(c.unit), "")
+        place, of = (c.name, f"{c.name} ") if len(view.coordinates) > 1 else (quantity(c.unit), "")
         over += [(place, c.unit, c.position), (f"{of}speed", f"{c.unit}/s", c.speed)]
         over.append((f"{of}acceleration", f"{c.unit}/s²", c.acceleration))
     for word, unit in (("specific acceleration", "m/s2"), ("angular rate", "rad/s")):

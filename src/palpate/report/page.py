@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module, resources
+from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from palpate.errors import MissingExtra
+from palpate.errors import optional
 from palpate.files import write_text
+from palpate.tables import STYLES, Table
 
 Json = dict[str, Any]
 
@@ -24,66 +25,6 @@ class Words:
 
     text: str
     kind: Literal["", "quiet", "good", "bad", "heading"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Styled:
-    """A line on the terminal. What is only printed knows rich's classes when it is printed: they load slowly."""
-
-    text: str = ""
-    style: str = ""
-
-    def __rich__(self) -> Any:
-        """A bracket in a name is no markup."""
-        from rich.text import Text
-
-        return Text(self.text, style=self.style)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of cells that are text already, so that paper, page and terminal show the same digits."""
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    title: str = ""
-    words: tuple[int, ...] = (0,)
-    """Columns of words, aligned left; the others hold numbers."""
-    marked: tuple[int, ...] = ()
-    """Rows that deserve a look."""
-    note: str = ""
-    prose: bool = False
-    """Sentences rather than words: lines break, and columns share the width."""
-    wide: tuple[int, ...] = ()
-    """Columns for which only a page has room."""
-    explained: str = ""
-    """What the words mean, where there is room for it."""
-
-    def folded(self, summary: str, longest: int) -> Block:
-        """The table, folded where it is long."""
-        return self if len(self.rows) <= longest else Folded(summary, (self,))
-
-    def __rich__(self) -> Any:
-        """For the terminal: title, cells and note; a bracket in a name is no markup."""
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        table = RichTable(box=None, pad_edge=False, header_style="bold")
-        shown = [i for i in range(len(self.headings)) if i not in self.wide]
-        for i in shown:
-            table.add_column(Text(self.headings[i]), justify="left" if i in self.words else "right")
-        for i, row in enumerate(self.rows):
-            cells = (Text(row[k], style=_STYLES.get(row[k], "")) for k in shown)
-            table.add_row(*cells, style="yellow" if i in self.marked else None)
-        title = [Styled(f"\n{self.title}", "bold")] if self.title else []
-        return stacked(*title, table, *([Styled(self.note, "dim")] if self.note else []))
-
-
-def stacked(*parts: Any) -> Any:
-    """Lines and tables one below the other, as rich prints them."""
-    from rich.console import Group
-
-    return Group(*parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,27 +67,14 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-def table(
-    records: Iterable[Any], headings: Sequence[str] = (), title: str = "", *, marked: Iterable[object] = (), **more: Any
-) -> Table:
-    """A table of rows below `headings`, or of records: heading -> cell, or pairs of them where headings repeat.
-
-    Columns of which half the cells are numbers are aligned as such; `marked`: what is true of rows to look at; `more`:
-    note, explained, and headings of `wide` columns.
-    """
-    given: list[Any] = [list(cast("Json", r).items()) if isinstance(r, Mapping) else r for r in records]
-    rows: tuple[tuple[str, ...], ...] = tuple(map(tuple, given))
-    if not headings and rows:
-        headings, rows = [h for h, _ in rows[0]], tuple(tuple(cell for _, cell in row) for row in rows)
-    filled = [[row[i] for row in rows if row[i] not in ("-", "")] for i in range(len(headings))]
-    words = tuple(i for i, col in enumerate(filled) if not i or 2 * sum(map(bool, map(_NUMBER, col))) < len(col))
-    more["wide"] = tuple(map(headings.index, more.get("wide", ())))
-    return Table(tuple(headings), rows, title, words, tuple(i for i, mark in enumerate(marked) if mark), **more)
-
-
 def section(title: str, *blocks: Block | None) -> Section:
     """A section of those blocks that there are; a table without rows is none."""
     return Section(title, tuple(b for b in blocks if b is not None and not (isinstance(b, Table) and not b.rows)))
+
+
+def folded(table: Table, summary: str, longest: int) -> Block:
+    """The table, folded where it is long."""
+    return table if len(table.rows) <= longest else Folded(summary, (table,))
 
 
 def fold(summary: str, *blocks: Block | None) -> Folded | None:
@@ -155,12 +83,6 @@ def fold(summary: str, *blocks: Block | None) -> Folded | None:
     return Folded(summary, inside) if inside else None
 
 
-_NUMBER = re.compile(r"[<±+-]? ?[\d.]+(e[+-]?\d+)?( %)?( […±] [+-]?[\d.]+| \(.* %\))?").fullmatch
-_STYLES = {
-    **{"identified": "green", "uncertain": "yellow", "prior-dominated": "yellow", "fixed": "dim"},
-    **{"not-identifiable": "red", "passed": "green", "failed": "red"},
-}
-"""Cells that have a colour."""
 _IN_SIGHT = 5
 """Remarks of one kind that show at once."""
 
@@ -173,10 +95,7 @@ def require_plotly() -> None:
 
 def extra(module: str, what: str) -> Any:
     """A library of the extra `report`, or which one `what` needs."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtra(module.partition(".")[0], "report", what) from None
+    return optional(module, "report", what)
 
 
 def write_page(path: Path, title: str, sections: Sequence[Section], *, subtitle: str = "") -> None:
@@ -204,7 +123,7 @@ def _page_parts(title: str, sections: Sequence[Section], subtitle: str) -> Itera
         kind_of=lambda block: type(block).__name__,  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
         id_of=id,
         in_sight=_IN_SIGHT,
-        statuses=_STYLES,
+        statuses=STYLES,
         style=markup(_file("page.css")),
         version=version("palpate"),
     )

@@ -13,10 +13,11 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from palpate.experiment.tables import PARTS, parameter_table, rms_table, shape_table
 from palpate.files import replacing
 from palpate.physics.arrays import FloatArray
-from palpate.report.page import Figure, Json, Table, extra
-from palpate.report.tables import PARTS, parameter_table, rms_table, shape_table
+from palpate.report.page import Figure, Json, extra
+from palpate.tables import Table
 
 Format = Literal["svg", "pdf"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf")

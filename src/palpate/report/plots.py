@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, floor, log10, pi
-from typing import Any, NamedTuple
+from math import ceil, floor, log10
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,29 +40,6 @@ _PAPER: Json = {"font": {"size": 12, "color": "#333"}, "paper_bgcolor": "#fff"}
 
 
 # --- numbers and units ------------------------------------------------------------------------------------------------
-
-
-class Shown(NamedTuple):
-    """How a quantity in SI is shown to people: angles in deg."""
-
-    factor: float
-    unit: str
-
-
-def shown_in(unit: str) -> Shown:
-    """Degrees for radians, also per second; other units as they are, with superscripts."""
-    factor = 180 / pi if re.fullmatch(r"rad(/s[2²]?)?", unit) else 1.0
-    return Shown(factor, unit_text(unit.replace("rad", "deg") if factor != 1.0 else unit))
-
-
-def unit_text(unit: str) -> str:
-    """A unit as people write it: m/s² for m/s2."""
-    return re.sub(r"(?<=[a-z])[23]\b", lambda m: {"2": "²", "3": "³"}[m[0]], unit)
-
-
-def quantity(unit: str) -> str:
-    """What a coordinate in this unit is called."""
-    return "angle" if unit == "rad" else "position"
 
 
 def short(value: float) -> str:

@@ -15,11 +15,12 @@ from rich.text import Text
 
 from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, Printed
 from palpate.experiment.paper.reproduce import REPRODUCTION_FORMAT, Entry, Reproduction
+from palpate.experiment.tables import decimals
 from palpate.files import write_text
 from palpate.report.model_plots import over_time
-from palpate.report.page import Block, Figure, Remarks, Table, Words, section, table, write_page
+from palpate.report.page import Block, Figure, Remarks, Words, section, write_page
 from palpate.report.paper import FORMATS, csv_text, latex, save_figure
-from palpate.report.tables import decimals
+from palpate.tables import Table, table
 
 SUBTITLE = "System Identification of Admittance Models for Large Real-World Objects (Baum, Luttmer, Minor)"
 _WAYS = {"published": "as published", "default": "default"}

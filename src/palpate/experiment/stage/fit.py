@@ -330,6 +330,14 @@ class Fit:
     varied: tuple[Off, ...] | None = None
     """None: not asked yet."""
 
+    def __str__(self) -> str:
+        """Its solution's table, for `print`."""
+        return str(self.solution)
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return self.solution._repr_html_()  # pyright: ignore[reportPrivateUsage]  (notebooks' name for it)
+
     @property
     def p(self) -> FloatArray:
         """The parameters in column order."""

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from palpate.elements import SensorBias
-from palpate.errors import FileProblem, PalpateError
+from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.experiment.file.poses import PosesPart
 from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
@@ -28,18 +28,20 @@ from palpate.experiment.stage.prepare import Prepared, shown_as
 from palpate.experiment.stage.recordings import Instrument, sensor_of
 from palpate.experiment.stage.variations import taken_as_exact
 from palpate.experiment.stage.view import View, picture
+from palpate.experiment.tables import result_lines
 from palpate.files import finite, read_bytes, sha256, write_text
-from palpate.findings import Finding, sentences
+from palpate.findings import Finding, Severity, sentences
 from palpate.identify import Solution, compress, cross_validate
 from palpate.identify.balance import Segment
 from palpate.identify.diagnosis import weakest_direction
-from palpate.identify.solution import Estimate, Status, damping_curve
+from palpate.identify.solution import Estimate, Status, damping_curve, estimates_frame
 from palpate.mechanisms import Row
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms, runs
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.motion import Kinematics, wrench_transmission
 from palpate.runtime.replay import Replay
+from palpate.tables import html, plain
 
 RESULT_FORMAT = 2
 NEEDED = ("title", "stage", "parameters", "rms", "verdict", "provenance")
@@ -105,13 +107,59 @@ class Result:
     data: Mapping[str, Any]
     model: Model | None
     """None where a parameter is not known: a model with a guess inside would be believed."""
-    solution: Solution
+    fitted: Solution | None
+    """None of a result that was loaded from its file."""
     findings: tuple[Finding, ...] = ()
     """What the checks noticed, as data; those that are fatal fail the verdict."""
     view: View | None = None
     """What the figures show."""
     handles: tuple[Result, ...] = ()
     """Of the handles, where those were identified first."""
+
+    @property
+    def solution(self) -> Solution:
+        """The fit with all its statistics, which only a result that was just made has."""
+        if self.fitted is None:
+            remedy = "print(result) and result.to_dataframe() show its numbers; run_experiment makes a new solution"
+            raise DataProblem(str(self.data["title"]), "a result from a file holds no solution", remedy=remedy)
+        return self.fitted
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """A result that `save` or `palpate identify` wrote: its folder, or the result.json in it.
+
+        It has all numbers and the model, not the measured signals: what `plot` draws is in report.html.
+        """
+        data, folder = read_result(path), Path(path) if Path(path).is_dir() else Path(path).parent
+        model = Model.load(folder / "model.json") if (folder / "model.json").is_file() else None
+        handles = [folder / numbered("handle", i + 1) for i in range(len(data.get("handles") or ()))]
+        return cls(
+            data,
+            model,
+            None,
+            tuple(Finding(**{**f, "severity": Severity(f["severity"])}) for f in data.get("findings", ())),
+            handles=tuple(cls.load(handle) for handle in handles if (handle / "result.json").is_file()),
+        )
+
+    def __str__(self) -> str:
+        """What `palpate identify` prints."""
+        return plain(*result_lines(self.data)).lstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return html(*result_lines(self.data))
+
+    def plot(self) -> list[Any]:
+        """Motion, measured and estimated effort and what is left between them, as Matplotlib's axes."""
+        if self.view is None:
+            remedy = "report.html beside it has the figures, or identify again with run_experiment"
+            raise DataProblem(str(self.data["title"]), "a result from a file holds no signals to plot", remedy=remedy)
+        return self.view.plot(str(self.data["title"]))
+
+    def to_dataframe(self, *, pandas: bool = False) -> Any:
+        """A row for each parameter, as a Polars data frame (of pandas: where installed)."""
+        entries = self.data["parameters"]
+        return estimates_frame(entries, {name: e.get("words", "") for name, e in entries.items()}, pandas=pandas)
 
     @property
     def passed(self) -> bool:
@@ -145,7 +193,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         if prepared.ground is not None:
             model, assumed = with_feet(model, prepared.ground.points)
         model = model.with_values(model.p, **_about(experiment, fit, reasons, assumed))
-    f, c = inputs.filtering, solution.conditioning
+    f, c, words = inputs.filtering, solution.conditioning, inputs.model.words
     damped, weak = solution.problem.penalty.damped.any(), weakest_direction(solution)
     # by the mechanism's nature, no motion would show it
     hidden = weak is None or (refused and len(inputs.mechanism.rows) == 1) or weak.first in inputs.mechanism.hidden
@@ -154,7 +202,10 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "title": config.title or experiment.source.stem,
         "stage": config.stage,
         "model_of": _model_of(config),
-        "parameters": {e.name: parameter_entry(e, free_body=inputs.imu is not None) for e in solution.estimates},
+        "parameters": {
+            e.name: parameter_entry(e, words.get(e.name, ""), free_body=inputs.imu is not None)
+            for e in solution.estimates
+        },
         "shapes": _shapes(fit),
         "references": read_references(experiment),
         "rms": case.rms,
@@ -222,10 +273,11 @@ def _model_of(config: Any) -> str:
     return "handle" if config.stage == "handle" else str(config.model_of)
 
 
-def parameter_entry(e: Estimate, *, free_body: bool = False) -> dict[str, Any]:
+def parameter_entry(e: Estimate, words: str = "", *, free_body: bool = False) -> dict[str, Any]:
     """An estimate as result.json has it: without a value where that is unknown, unless of a free body's ten."""
     unknown = e.status is Status.NOT_IDENTIFIABLE and not free_body
     return {
+        "words": words,
         "value": None if unknown else e.value,
         "unit": e.unit,
         "ci95": None if e.ci95 is None or unknown else list(e.ci95),

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from palpate.drawing import Curves, draw_curves
 from palpate.experiment.file.sensors import numbered
 from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.fit import Fit
@@ -21,6 +23,7 @@ from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.motion import Poses, transform
+from palpate.physics.units import shown_in
 from palpate.runtime.replay import Replay, Window
 
 ARROWS, PATH = 48, 600
@@ -120,6 +123,19 @@ class View:
         series = next((c for c in self.coordinates if c.name == self.model.mechanism.main), None)
         known = np.zeros(0) if series is None else series.position[np.isfinite(series.position)]
         return series if len(known) and known.min() < known.max() else None
+
+    def plot(self, title: str) -> list[Any]:
+        """The coordinates, then measured, estimated and measured minus estimated effort, as Matplotlib's axes."""
+        panels = list[Curves]()
+        for series in self.coordinates:
+            if np.isfinite(series.position).any():
+                factor, unit = shown_in(series.unit)
+                panels.append(Curves(f"{series.name}, {unit}", {series.name: (self.times_s, factor * series.position)}))
+        for i, row in enumerate(self.model.mechanism.rows):
+            measured, told = self.reference[:, i], self.estimate[:, i]
+            each = {"measured": measured, "estimated": told, "measured - estimated": measured - told}
+            panels.append(Curves(f"{row.name}, {row.unit}", {n: (self.times_s, y) for n, y in each.items()}))
+        return draw_curves(panels, title, self.segments)
 
     def within(self, *names: str) -> BoolArray:
         """(samples,): inside one of these segments."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.report.page import Styled, Table, stacked, table
-from palpate.report.plots import quantity, shown_in, unit_text
+from palpate.physics.units import quantity, shown_in, unit_text
+from palpate.tables import Styled, Table, stacked, table
 
 Data = Mapping[str, Any]
 SETS = ("train", "test", "cross_validated", "quasi_static")
@@ -44,6 +44,11 @@ def device_word(key: str) -> str:
 
 
 def result_text(data: Data) -> Any:
+    """All that a result says, as the terminal shows it."""
+    return stacked(*result_lines(data))
+
+
+def result_lines(data: Data) -> list[Styled | Table]:
     """Title, parameters, errors, conditioning, warnings and verdict of a result."""
     tables = [f(data) for f in (shape_table, rms_table, segments_table, conditioning_table, clocks_table)]
     inertia = [Styled(inertia_note(data), style="dim")] if "Ixx" in data["parameters"] else []
@@ -52,13 +57,13 @@ def result_text(data: Data) -> Any:
         moved = "motion" if len(played.get("coordinates") or {}) > 1 else quantity(played.get("unit", "rad"))
         lines.append(f"Replay, measured force in, {moved} out: {replay_words(played)}")
     lines += [] if weakest is None else [f"Weakest: {weakest['text']}"]
-    shown = [
+    shown: list[Styled | Table] = [
         Styled(f"\n{data['title']}", style="bold"),
         parameter_table(data),
         *inertia,
         *(t for t in tables if t.rows),
     ]
-    return stacked(*shown, *map(Styled, lines), *_ending(data))
+    return [*shown, *map(Styled, lines), *_ending(data)]
 
 
 def inertia_note(data: Data) -> str:
@@ -93,7 +98,7 @@ def parameter_table(data: Data) -> Table:
     records: list[dict[str, str]] = []
     for name, e in entries.items():
         digits = decimals(e["value"] or 0.0, e["ci95"])
-        cells = {"parameter": name, "value": _number(e["value"], digits)}
+        cells = {"parameter": name, "what it is": e.get("words", ""), "value": _number(e["value"], digits)}
         cells |= {"95 % interval": _interval(e["ci95"], digits), "unit": unit_text(e["unit"])}
         # the status beside the number: what is wide is scrolled, and this must be in sight
         cells["status"] = e["status"]
@@ -111,7 +116,10 @@ def parameter_table(data: Data) -> Table:
     statuses = {e["status"] for e in entries.values()}
     notes += [f"Shaded, {status}: {meaning}." for status, meaning in _DOUBTFUL.items() if status in statuses]
     doubtful = [e["status"] in _DOUBTFUL for e in entries.values()]
-    return table(records, marked=doubtful, wide=kinds, explained=" ".join(notes))
+    if not any(cells["what it is"] for cells in records):  # of an older version
+        records = [{k: v for k, v in cells.items() if k != "what it is"} for cells in records]
+    wide = [k for k in ("what it is", *kinds) if records and k in records[0]]
+    return table(records, marked=doubtful, wide=wide, explained=" ".join(notes))
 
 
 def half_width(entry: Data, kind: str) -> float:
