@@ -88,8 +88,9 @@ class PolynomialSpring(Element):
     @property
     def words(self) -> tuple[str, ...]:
         """In words."""
-        more = (f"spring, change with position to the power of {i}" for i in range(2, self.order + 1))
-        return ("spring, preload", "spring, change with position", *more)[: self.order + 1]
+        more = (f"spring, part with the power {i} of position" for i in range(4, self.order + 1))
+        parts = ("preload", "linear part", "quadratic part", "cubic part")
+        return (*(f"spring, {part}" for part in parts[: self.order + 1]), *more)
 
     @property
     def polynomial(self) -> tuple[float, int]:

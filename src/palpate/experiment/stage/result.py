@@ -152,7 +152,7 @@ class Result:
     def plot(self) -> list[Any]:
         """Motion, measured and estimated effort and what is left between them, as Matplotlib's axes."""
         if self.view is None:
-            remedy = "report.html beside it has the figures, or identify again with run_experiment"
+            remedy = "see the figures in report.html beside it, or identify again with run_experiment"
             raise DataProblem(str(self.data["title"]), "a result from a file holds no signals to plot", remedy=remedy)
         return self.view.plot(str(self.data["title"]))
 

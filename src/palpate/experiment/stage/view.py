@@ -133,8 +133,10 @@ class View:
                 panels.append(Curves(f"{series.name}, {unit}", {series.name: (self.times_s, factor * series.position)}))
         for i, row in enumerate(self.model.mechanism.rows):
             measured, told = self.reference[:, i], self.estimate[:, i]
-            each = {"measured": measured, "estimated": told, "measured - estimated": measured - told}
-            panels.append(Curves(f"{row.name}, {row.unit}", {n: (self.times_s, y) for n, y in each.items()}))
+            both = {"measured": (self.times_s, measured), "estimated": (self.times_s, told)}
+            left = {"measured - estimated": (self.times_s, measured - told)}
+            panels.append(Curves(f"{row.name}, {row.unit}", both))
+            panels.append(Curves(f"measured - estimated,\n{row.unit}", left))
         return draw_curves(panels, title, self.segments)
 
     def within(self, *names: str) -> BoolArray:
