@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Byte code is kept, whatever the shell says: hundreds of commands import the same modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick check study bench docs lock clean
+.PHONY: help demo test quick check study bench docs lock assets clean
 
 help:
 	@echo "make demo   the main job on simulated experiments: recordings -> models, tables"
@@ -17,6 +17,7 @@ help:
 	@echo "make check  formatting, lint and types"
 	@echo "make study  the many-seed proofs; writes their tables into docs/studies/"
 	@echo "make docs   the documentation as a site in build/site/"
+	@echo "make assets the libraries that pages run in a browser, bundled anew (needs npm)"
 	@echo "make bench  speed, as ratios against named rivals in the same run"
 
 demo: .venv/.run
@@ -61,6 +62,18 @@ lock:
 		--custom-compile-command "make lock" pyproject.toml --extra report --group build -o requirements/run.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 		--custom-compile-command "make lock" pyproject.toml --all-extras --group build --group dev -o requirements/dev.txt
+
+# Needs npm. What it makes is kept in the repository: src/palpate/web/vendor/README.md says what is in it.
+VENDOR := src/palpate/web/vendor
+BUNDLE := node_modules/.bin/esbuild --bundle --minify --log-level=warning --define:global=window
+assets:
+	mkdir -p build/assets && cp $(VENDOR)/assets/*.js build/assets/
+	cd build/assets && npm install --no-save --no-audit --no-fund three@0.187.0 plotly.js@4.1.1 uplot@1.6.32 esbuild@0.28.2
+	cd build/assets && $(BUNDLE) --format=esm three.js --outfile=../../$(VENDOR)/three.min.js
+	cd build/assets && $(BUNDLE) --format=esm uplot.js --outfile=../../$(VENDOR)/uplot.min.js
+	cd build/assets && $(BUNDLE) --format=iife --legal-comments=none plotly.js --outfile=plotly.min.js
+	cp build/assets/plotly.min.js $(VENDOR)/ && cp build/assets/node_modules/uplot/dist/uPlot.min.css $(VENDOR)/uplot.min.css
+	for name in three plotly.js uplot; do cp build/assets/node_modules/$$name/LICENSE $(VENDOR)/$${name%.js}.LICENSE; done
 
 clean:
 	rm -rf .venv build demo

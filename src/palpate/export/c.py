@@ -102,7 +102,7 @@ def c_source(
     shapes = ", ".join(f"{key} = {value:.6g}" for key, value in model.shapes.items())
     constant = [f"angles, widths and lengths of the elements are constants of the code ({shapes})."] if shapes else []
     left_out = (*constant, *lost, "the parameters' intervals and statuses; they are in result.json.")
-    about = (*_about(given, dt, what), *(f"Left out: {line}" for line in left_out))
+    about = (*about_lines(given, dt, what), *(f"Left out: {line}" for line in left_out))
     terms = step_terms(model, dt, [f"p->{x.name}" for x in parameters])
     step, to_fill = c_step(terms, {"forward": ("s, w", terms.equations.forward())})
     bodies = [e for e in model.elements if e.parameters and e.parameters[0].map == "inertia"]
@@ -171,7 +171,8 @@ def _check(model: Model, variables: Sequence[Variable]) -> str:
     return "\n".join(lines)
 
 
-def _about(model: Model, dt: float, what: str) -> list[str]:
+def about_lines(model: Model, dt: float, what: str) -> list[str]:
+    """What the model is, what wrench it wants and what is assumed."""
     about = {"model_of": "not stated", "verdict": "not stated", **model.about}
     rows = model.mechanism.rows
     takes = f" Of the six, only {rows[0].name} moves the object." if len(rows) == 1 else ""

@@ -191,12 +191,13 @@ _STEPPED = ("dt", "wrench_limit")
 EXPORTERS: Mapping[str, Exporter] = {
     "c": Exporter("c", _STEPPED),
     "fmu": Exporter("fmu", _STEPPED, ".fmu"),
+    "js": Exporter("js", _STEPPED),
     "mjcf": Exporter("mjcf", ("mass",)),
     "urdf": Exporter("urdf", ("mass",)),
     "ros2-control": Exporter("ros2_control", ("handle", "state", "tool")),
 }
-"""C99 for a controller, FMI 2.0 co-simulation, MuJoCo, robots' descriptions, and parameters of an admittance_controller
-of ros2_control, which approximate the model."""
+"""C99 for a controller, FMI 2.0 co-simulation, JavaScript, MuJoCo, robots' descriptions, and parameters of an
+admittance_controller of ros2_control, which approximate the model."""
 
 
 def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool = False, **options: Any) -> Export:

@@ -13,6 +13,7 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.mechanisms.free import conjugate, rotation_rows, turning
 from palpate.mechanisms.mechanism import WRENCH_ROWS, Joint, Matrix, Mechanism, Row, into_body
+from palpate.mechanisms.outline import Outline, Solid, grip
 from palpate.physics import motion as rigid
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
@@ -52,6 +53,14 @@ class Ball(Mechanism):
     joints: ClassVar[tuple[Joint, ...]] = (Joint("ball", "ball", (1.0, 0.0, 0.0), 0),)
     pivot: ClassVar[Literal["", "point", "axes"]] = "point"
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, -0.3)
+
+    @property
+    def outline(self) -> Outline:
+        """What hangs, its rope or hook, and the joint."""
+        x, y, z = self.hand
+        rope = Solid("cylinder", (0.006, -z), (x, y, z / 2))
+        joint = Solid("ball", (0.02,), part="frame")
+        return Outline((Solid("inertia"), rope, joint, grip(self.hand, 0.03)), self.hand)
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of R_world_body, of the unit quaternion; the origin rests."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 # pyright: reportIncompatibleMethodOverride=false
 # what the interface asks as a property may be a field
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
@@ -127,6 +127,14 @@ class FourBar(StandOff):
             beta_1 + sign * alpha_q * q_1,
             beta_2 + sign * (alpha_qq * q_1 * q_1 + alpha_q * q_2),
         )
+
+    def bars(self, position: Scalar, fn: Functions) -> Sequence[tuple[Scalar, Scalar]]:
+        """Pinion, elbow and the forearm's pivot, which is drawn straight along the frame."""
+        L1, L2, _, L4 = self.lengths
+        theta = position + self.offset
+        gamma = math.pi + theta - self.transmit(position, fn)[0]
+        x, y = L1 * fn.cos(theta), L1 * fn.sin(theta)
+        return (x, y), (x + L2 * fn.cos(gamma), y + L2 * fn.sin(gamma)), (L4, 0.0)
 
     def _diagonals(self) -> tuple[float, float]:
         """Smallest and largest squared distance between pinion and the forearm's pivot, m2, clear of dead centres."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, OneFreedom, Row
+from palpate.mechanisms.outline import Outline, Solid, grip
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Kinematics, Load, Motion, Poses, Triple
@@ -48,6 +49,20 @@ class Hinge(OneFreedom):
         size, across = math.hypot(x, y, z), math.hypot(x, y)
         direction = math.atan2(y, x) if across > 0 else 0.0
         return replace(self, gravity=size, inclination=math.atan2(across, z), direction=direction)
+
+    @property
+    def outline(self) -> Outline:
+        """A leaf in its frame; a flap where the axis lies; a wheel with a spoke where it turns without end."""
+        if self.endless:
+            rim, spoke = Solid("cylinder", (0.12, 0.02)), Solid("box", (0.1, 0.015, 0.03), (0.05, 0.0, 0.0))
+            post = Solid("cylinder", (0.02, 0.1), (0.0, 0.0, -0.06), part="frame")
+            return Outline((rim, spoke, post, grip((0.1, 0.0, 0.03), 0.02)), (0.1, 0.0, 0.03))
+        width, half = self.hand[0] + 0.08, 1.0 if self.leaning < math.pi / 4 else 0.3
+        leaf = Solid("box", (width, 0.04, 2 * half), (width / 2, 0.0, 0.0))
+        posts = [Solid("box", (0.06, 0.09, 2 * half), (x, 0.0, 0.0), part="frame") for x in (-0.05, width + 0.05)]
+        lintel = Solid("box", (width + 0.16, 0.09, 0.06), (width / 2, 0.0, half + 0.04), part="frame")
+        frame = (*posts, lintel) if half == 1.0 else posts[:1]
+        return Outline((leaf, *frame, grip((self.hand[0], -0.06, 0.0))), self.hand, half + 0.09)
 
     @property
     def leaning(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -69,6 +69,10 @@ class Linkage(ABC):
     @abstractmethod
     def transmit(self, position: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
         """The driven position, its ratio nu = d driven / d q, and d nu / d q; never raises."""
+
+    def bars(self, position: Scalar, fn: Functions) -> Sequence[tuple[Scalar, Scalar]]:
+        """Where the ends of its bars are, one after the other: x and y (m) in the mechanism's frame, for pictures."""
+        return ()
 
     @property
     def reach(self) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.linkage import TRIED, Linkage, followed
+from palpate.mechanisms.outline import Outline, Solid, grip
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
 from palpate.physics.inertia import DRAWING_NAMES, body_regressor
@@ -274,6 +275,11 @@ class Mechanism(ABC):
         """Which component of a wrench in the body frame each row is, where it is one: of a single freedom."""
         names = [row.name for row in WRENCH_ROWS]
         return tuple(names.index(row.name) for row in self.rows if row.name in names)
+
+    @property
+    def outline(self) -> Outline:
+        """What pictures show of it; unless overridden its body as a box, and where the hand is."""
+        return Outline((Solid("inertia"), grip(self.hand)), self.hand)
 
     @property
     def leaning(self) -> float:

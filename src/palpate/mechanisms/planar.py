@@ -27,6 +27,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Support, unwrapped
+from palpate.mechanisms.outline import Outline, Solid, wheel
 from palpate.physics.arrays import BoolArray, FloatArray, running
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
@@ -195,6 +196,31 @@ class Planar(Mechanism):
             for i, place in enumerate(self.casters)
         )
         return (*(wheels if self.axle else ()), *casters)
+
+    @property
+    def outline(self) -> Outline:
+        """A deck on its wheels, and the bar that is pushed."""
+        (back, _, height), radius, left = self.hand, 0.07, (0.0, 1.0, 0.0)
+        places = [s.place for s in self.supports] or [(0.0, 0.0)]
+        low, high = (min(min(x for x, _ in places), 0.7 * back), max(max(x for x, _ in places), -0.4 * back))
+        width = 2 * max(0.22, *(abs(y) for _, y in places))
+        deck = Solid("box", (high - low, width, 0.04), ((high + low) / 2, 0.0, 2 * radius + 0.06))
+        posts = [
+            Solid("box", (0.03, 0.03, height - 0.2), (low, y, height / 2 + 0.1)) for y in (0.4 * width, -0.4 * width)
+        ]
+        bar = Solid("cylinder", (0.018, 0.9 * width), (low, 0.0, height), left, "grip")
+        wheels = [
+            wheel(
+                radius,
+                (*s.place, radius),
+                left,
+                0.03,
+                f"swivel_{s.name.rpartition('_')[2]}" if s.swivel else "",
+                s.trail,
+            )
+            for s in self.supports
+        ]
+        return Outline((deck, *posts, bar, *wheels), (low, 0.0, height), floor=0.0)
 
     @property
     def holds_sideways(self) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, OneFreedom, Row
+from palpate.mechanisms.outline import Outline, Solid, grip
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Kinematics, Load, Motion, Poses, Triple
@@ -38,6 +39,14 @@ class Slide(OneFreedom):
     joints: ClassVar[tuple[Joint, ...]] = (Joint(SLIDE, "slide", (1.0, 0.0, 0.0), 0),)
     unit: ClassVar[str] = "m"
     outward: ClassVar[tuple[float, float, float]] = (1.0, 0.0, 0.0)
+
+    @property
+    def outline(self) -> Outline:
+        """A drawer, its front at the origin, in a case that stands still."""
+        body = Solid("box", (0.45, 0.44, 0.14), (-0.235, 0.0, -0.01)), Solid("box", (0.02, 0.5, 0.2))
+        plates = [Solid("box", (0.48, 0.52, 0.02), (-0.25, 0.0, z), part="frame") for z in (-0.12, 0.12)]
+        sides = [Solid("box", (0.48, 0.02, 0.22), (-0.25, y, 0.0), part="frame") for y in (-0.25, 0.25)]
+        return Outline((*body, *plates, *sides, grip((0.04, 0.0, 0.0), 0.025)), (0.04, 0.0, 0.0), 0.15)
 
     @property
     def leaning(self) -> float:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
@@ -94,3 +94,11 @@ class TrackArm(StandOff):
         gamma_1 = -L1 * cos / (L2 * c) * inside
         gamma_2 = (L1 * sin / L2 + s * gamma_1 * gamma_1) / c * inside
         return math.pi + theta - gamma, 1 - gamma_1, -gamma_2
+
+    def bars(self, position: Scalar, fn: Functions) -> Sequence[tuple[Scalar, Scalar]]:
+        """Pinion and roller."""
+        L1, L2, _ = self.lengths
+        theta = position + self.offset
+        gamma = math.pi + theta - self.transmit(position, fn)[0]
+        x, y = L1 * fn.cos(theta), L1 * fn.sin(theta)
+        return (x, y), (x + L2 * fn.cos(gamma), y + L2 * fn.sin(gamma))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
@@ -90,3 +90,11 @@ class TwoPoints(Linkage):
         nu = apart * (dx * first[0] + dy * first[1]) / length
         along = first[0] * first[0] + first[1] * first[1] + dx * second[0] + dy * second[1]
         return length, nu, apart * (along - nu * nu) / length
+
+    def bars(self, position: Scalar, fn: Functions) -> Sequence[tuple[Scalar, Scalar]]:
+        """From the body's point to the one that stands still."""
+        x, y = self.body
+        if self.by == "slide":
+            return (x + position, y), self.ground
+        c, s = fn.cos(position), fn.sin(position)
+        return (c * x - s * y, s * x + c * y), self.ground

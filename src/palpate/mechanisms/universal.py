@@ -18,6 +18,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, into_body, unwrapped
+from palpate.mechanisms.outline import Outline, Solid, grip
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
@@ -67,6 +68,14 @@ class Universal(Mechanism):
     )
     pivot: ClassVar[Literal["", "point", "axes"]] = "axes"
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.1)
+
+    @property
+    def outline(self) -> Outline:
+        """A stick on its base."""
+        x, y, z = self.hand
+        stick = Solid("cylinder", (0.008, z), (x, y, z / 2))
+        base = Solid("box", (0.12, 0.12, 0.02), (0.0, 0.0, -0.012), part="frame")
+        return Outline((stick, base, grip(self.hand, 0.018)), self.hand)
 
     @property
     def R_world_body(self) -> Matrix:

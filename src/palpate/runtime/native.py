@@ -85,32 +85,39 @@ def c_step(terms: StepTerms, also: Kernels | None = None) -> tuple[str, dict[str
 
     It needs `HEADERS`, the type @name@_parameters and the statuses. `also`: functions beside those of the step.
     """
+    constants, kernels = needed(terms)
+    e = terms.equations
+    defines = {key: value if isinstance(value, int) else f"({c_number(value)})" for key, value in constants.items()}
+    within = " ||\n        ".join(
+        f"!({c_number(a)} <= there[{i}] && there[{i}] <= {c_number(b)})" for i, a, b in limits(terms.model.mechanism)
+    )
+    parts = [
+        "\n".join(f"#define {key}_ {value}" for key, value in (defines | {"NS": "(NQ_ + N_ + M_)"}).items()),
+        *(_function(e, name, kernel) for name, kernel in (kernels | (also or {})).items()),
+        _template("one_freedom.c" if has_one_freedom(terms.model) else "several_freedoms.c"),
+    ]
+    return "\n\n".join(parts), {"limits": f"    beyond = {within};" if within else ""}
+
+
+def needed(terms: StepTerms) -> tuple[dict[str, float | int], Kernels]:
+    """The constants that the written-out step uses, in any language, and the kernels that it calls."""
     model, dt, e, kernels, fades, has_stops = terms
+    constants: dict[str, float | int] = {}
     if has_one_freedom(model):
         low, high = model.mechanism.reach
-        defines: dict[str, object] = {
-            **{"STOPS": int(has_stops), "LOW": f"({c_number(low)})", "HIGH": f"({c_number(high)})"},
-            **{name: getattr(stepper, name) for name in ("SLOW", "RESOLVED", "PARTS", "TOUCHES")},
-        }
+        constants |= {"STOPS": int(has_stops), "LOW": float(low), "HIGH": float(high)}
+        names = ("SLOW", "RESOLVED", "PARTS", "TOUCHES")
         kernels = {name: kernel for name, kernel in kernels.items() if has_stops or name != "press"}
     else:
-        stops, dry, said = len(kernels["pressed"][1]), len(e.dry()), len(kernels["system"][1])
+        stops, dry, says = len(kernels["pressed"][1]), len(e.dry()), len(kernels["system"][1])
+        constants |= {"STOPS": stops, "DRY": dry, "SAYS": says}
         names = ("TOUCHES", "REST", "SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")
-        defines = {"STOPS": stops, "DRY": dry, "SAID": said, **{name: getattr(stepper, name) for name in names}}
         kernels = {name: kernel for name, kernel in kernels.items() if kernel[1]}
     kernels = {name: kernel for name, kernel in kernels.items() if name != "remember" or e.memory}
     plain = len(e.positions) if e.quaternion is None else e.quaternion  # positions before a quaternion
-    defines |= {"FADES": int(fades), "PLAIN": plain, "N": e.n, "NQ": len(e.positions), "DT": c_number(dt)}
-    defines |= {"M": len(e.memory), "NS": "(NQ_ + N_ + M_)"}
-    within = " ||\n        ".join(
-        f"!({c_number(a)} <= there[{i}] && there[{i}] <= {c_number(b)})" for i, a, b in limits(model.mechanism)
-    )
-    parts = [
-        "\n".join(f"#define {key}_ {value}" for key, value in defines.items()),
-        *(_function(e, name, kernel) for name, kernel in (kernels | (also or {})).items()),
-        _template("one_freedom.c" if has_one_freedom(model) else "several_freedoms.c"),
-    ]
-    return "\n\n".join(parts), {"limits": f"    beyond = {within};" if within else ""}
+    constants |= {name: getattr(stepper, name) for name in names}
+    constants |= {"FADES": int(fades), "PLAIN": plain, "N": e.n, "NQ": len(e.positions), "M": len(e.memory)}
+    return constants | {"DT": dt}, kernels
 
 
 def _function(e: Equations, name: str, kernel: tuple[str, Sequence[Term]]) -> str:

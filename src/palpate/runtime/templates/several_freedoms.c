@@ -200,7 +200,7 @@ static unsigned long touching(const @name@_parameters *p, const double *q)
 static int advance(const @name@_parameters *p, const double *s, const double *w, double *out)
 {
     const double *v = s + NQ_;
-    double *there = out, *u = out + NQ_, said[SAID_];
+    double *there = out, *u = out + NQ_, said[SAYS_];
     int i, beyond = 0, status = @NAME@_OK;
 #if STOPS_
     unsigned long touched, before;
