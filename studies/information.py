@@ -19,11 +19,8 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.file.reading import read_experiment
-from palpate.experiment.run import fit_prepared, prepare_experiment
+from palpate.experiment.run import doubted_fit, prepare_experiment
 from palpate.experiment.stage.inputs import TAPE_MEASURE_M
-from palpate.experiment.stage.joint import joint
-from palpate.experiment.stage.lack import lack_of_fit, with_model_part
-from palpate.experiment.stage.variations import with_estimated
 from palpate.identify import Solution
 from palpate.identify.solution import drawn_values
 from palpate.twin.door import door_twin, write_door_twin
@@ -95,9 +92,7 @@ def _solution(path: Path, method: str) -> Solution:
     other = path.with_name("method.yaml")
     other.write_text(f"{path.read_text()}\n{METHODS[method]}")
     experiment = read_experiment(other)
-    fit = fit_prepared(experiment, prepare_experiment(experiment))
-    fit = joint(fit) if method == "joint" else with_estimated(fit)
-    return with_model_part(fit, lack_of_fit(fit)).solution
+    return doubted_fit(experiment, prepare_experiment(experiment)).fit.solution
 
 
 def _measured(path: Path, seed: int) -> None:

@@ -6,7 +6,7 @@ record, mount: `prepare`; move, balance, fit: `fit_prepared`; doubt: `variations
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,10 @@ from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.compensation import Compensation, compensation
 from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
-from palpate.experiment.stage.inputs import Handles
+from palpate.experiment.stage.inputs import Handles, Inputs
 from palpate.experiment.stage.joint import joint
-from palpate.experiment.stage.lack import lack_of_fit, with_model_part
-from palpate.experiment.stage.links import found_along, with_links
+from palpate.experiment.stage.lack import LackOfFit, lack_of_fit, with_model_part
+from palpate.experiment.stage.links import Refit, found_along, with_links, with_tape_measured_links
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.result import Case, Result, build_result, read_references, rms_of_kinds
 from palpate.experiment.stage.slope import with_slope
@@ -64,21 +64,61 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     names += [p.name for p in SensorBias().parameters] if len(model.mechanism.rows) > 1 else []
     reading.check_reference_names(experiment, names, model.mechanism.rows)  # before anything is computed
     read_references(experiment)
-    begins = 0.4 if config.method == "joint" else 0.7
-    prepared = prepare_experiment(experiment, portion(tell, 0.0, begins - 0.1))
-    fit = fit_prepared(experiment, prepared, portion(tell, begins - 0.1, begins))
+    begins = 0.3 if config.method == "joint" else 0.6
+    prepared = prepare_experiment(experiment, portion(tell, 0.0, begins))
+    doubted = doubted_fit(experiment, prepared, portion(tell, begins, 0.85))
+    fit, refused, lack = doubted.fit, doubted.refused, doubted.lack
+    tell("replaying", 0.85)
+    played = None if refused else replay_fit(fit, prepared.segments["test"])
+    tell("judging", 0.9)
+    case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played, lack, doubted.taken_out)
+    return build_result(case, judge(case))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doubted:
+    """A fit with all that its intervals allow for."""
+
+    fit: Fit
+    refused: dict[str, Finding]
+    """Number -> why it is not known."""
+    lack: LackOfFit | None
+    taken_out: Compensation | None = None
+
+
+def doubted_fit(experiment: Experiment[Any], prepared: Prepared, tell: Tell = silent) -> Doubted:
+    """The fit that the experiment file asks for, with all that its intervals allow for."""
+    tell = onward(tell)
+    fit, compensate = fit_prepared(experiment, prepared, portion(tell, 0.0, 0.3)), experiment.config.compensate
     out = Compensation()
-    if config.compensate:
-        tell("taking lag and compliance out of the measurements", begins)
+    if compensate:
+        tell("taking lag and compliance out of the measurements", 0.3)
         for _ in range(COMPENSATED):
             out = compensation(fit, out)
             fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs), begun=None))
     others = [other.of(prepared.inputs) for other in out.off()]
+    doubted = _doubted(experiment, prepared, fit, others, portion(tell, 0.3, 0.9))
+    lack, alone = doubted.lack, doubted.fit.joint is None  # a joint estimate has found its links along
+    relinked = with_tape_measured_links(fit, lack, _refit(prepared, tell)) if lack is not None and alone else None
+    if relinked is not None:
+        again = _doubted(experiment, prepared, relinked, others, portion(tell, 0.9, 1.0))
+        doubted = doubted if again.lack is None or again.lack.has("linkage") else again
+    return replace(doubted, taken_out=out if compensate else None)
+
+
+def _doubted(
+    experiment: Experiment[Any], prepared: Prepared, fit: Fit, others: Sequence[Inputs], tell: Tell
+) -> Doubted:
+    """A fit with what its intervals must allow for: what was estimated beside it, is not known, or the model lacks.
+
+    others: measurements compensated otherwise, each by a standard deviation.
+    """
+    config = experiment.config
     unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured, q=x.q, smoothed=x.smoothed) for x in others]
     besides = [Variation("compensation", inputs) for inputs in unsure]
     if config.method == "joint":
         with experiment.at("method", "method: balance needs less", DataProblem):
-            fit = joint(fit, besides, portion(tell, begins, 0.7))
+            fit = joint(fit, besides, portion(tell, 0.0, 0.7))
     else:
         fit = with_estimated(fit, besides)
     signals = config.recordings.signals
@@ -94,16 +134,10 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
     if uncertain:
         tell("propagating systematic errors", 0.7)
         fit = with_systematic(fit, uncertain)
-    tell("looking for what the model lacks", 0.75)
+    tell("looking for what the model lacks", 0.8)
     lack = None if fit.inputs.filtering.published else lack_of_fit(fit)
     fit = fit if lack is None else with_model_part(fit, lack)
-    fit = found_along(fit, prepared.inputs.mechanism, lack)
-    tell("replaying", 0.85)
-    played = None if refused else replay_fit(fit, prepared.segments["test"])
-    tell("judging", 0.9)
-    taken_out = out if config.compensate else None
-    case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played, lack, taken_out)
-    return build_result(case, judge(case))
+    return Doubted(found_along(fit, prepared.inputs.mechanism, lack), refused, lack)
 
 
 def prepare_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Prepared:
@@ -133,9 +167,12 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
         sloping = None if config.method == "joint" else with_slope(fit)
         fit = fit if sloping is None else fit_inputs(sloping, segments, plan, noise=noise, near=fit, tell=tell)
         stated = None if config.uncertain is None else config.uncertain.links
-        return with_links(
-            fit, stated, lambda near, inputs: fit_inputs(inputs, segments, near.plan, noise=noise, near=near, tell=tell)
-        )
+        return with_links(fit, stated, _refit(prepared, tell))
+
+
+def _refit(prepared: Prepared, tell: Tell) -> Refit:
+    segments, noise = prepared.segments, prepared.noise
+    return lambda near, inputs: fit_inputs(inputs, segments, near.plan, noise=noise, near=near, tell=tell)
 
 
 def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -> Replay | None:

@@ -114,6 +114,10 @@ class LackOfFit:
         """(rows,): what is left over the noise; 0 where there is no noise to compare with."""
         return np.where(self.noise > 0, self.left / np.where(self.noise > 0, self.noise, 1.0), 0.0)
 
+    def has(self, cause: str) -> bool:
+        """Whether an effect of that cause is surely there."""
+        return any(x.effect.cause == cause for x in self.significant)
+
     def as_json(self, rows: Sequence[Row]) -> dict[str, Any]:
         """For result.json."""
         left = zip(rows, self.left.tolist(), self.noise.tolist(), strict=True)

@@ -35,12 +35,14 @@ HALVED = 4
 """How often a step is halved whose linkage cannot be assembled, or does not reach."""
 FAR = 3.0
 """Standard deviations of the tape measure beyond which somebody should look again."""
+Refit = Callable[[Fit, Inputs], Fit]
+"""A fit of other inputs near one."""
 
 
-def with_links(fit: Fit, stated_m: float | None, refit: Callable[[Fit, Inputs], Fit]) -> Fit:
+def with_links(fit: Fit, stated_m: float | None, refit: Refit) -> Fit:
     """The fit with the sizes that are to be estimated where the data have them.
 
-    stated_m: how well links are known, as the file says; refit: a fit of other inputs near one.
+    stated_m: how well links are known, as the file says.
     """
     mechanism = fit.inputs.mechanism
     if not mechanism.estimated or fit.inputs.filtering.published:
@@ -48,9 +50,29 @@ def with_links(fit: Fit, stated_m: float | None, refit: Callable[[Fit, Inputs], 
     priors = {**PRIOR, "m": max(PRIOR["m"], stated_m or 0.0)}
     given = {name: mechanism.sizes[name] for name in mechanism.estimated}
     links = {n: Size(unit, x, priors[unit], x, priors[unit], False) for n, (x, unit) in given.items()}
-    fit, beside = replace(fit, links=links), TAPE_MEASURE_M if stated_m is None else stated_m
+    return _searched(replace(fit, links=links), TAPE_MEASURE_M if stated_m is None else stated_m, refit)
+
+
+def with_tape_measured_links(fit: Fit, lack: LackOfFit, refit: Refit) -> Fit | None:
+    """The fit with links as data and tape measure together have them, where the data surely contradict the stated ones.
+
+    None: they do not, the links are known better, or no such links are near the stated ones: then something else than
+    a tape measure is wrong.
+    """
+    known_m = fit.inputs.links_std_m
+    if not lack.has("linkage") or known_m == 0 or fit.links or fit.plan.quasi_static is not None:
+        return None  # in two steps the spring is known before the links are
+    stds, sizes = fit.inputs.mechanism.off_by(known_m), fit.inputs.mechanism.sizes
+    given = {name: (*sizes[name], stds[name]) for name in link_steps(fit)}
+    links = {n: Size(unit, x, std, x, std, told=False, held=True) for n, (x, unit, std) in given.items()}
+    other = _searched(replace(fit, links=links), known_m, refit)
+    return None if any(abs(x.value - x.stated) > FAR * x.prior for x in other.links.values()) else other
+
+
+def _searched(fit: Fit, beside_m: float, refit: Refit) -> Fit:
+    """The fit with `Fit.links` where data and tape measure have them; beside_m: how well the other links are known."""
     for _ in range(ROUNDS):
-        found = _believed(fit, beside)
+        found = _believed(fit, beside_m)
         if found is None:
             break
         moves = {n: (x.value - fit.links[n].value) / x.std for n, x in found.items()}
@@ -85,11 +107,13 @@ def _believed(fit: Fit, beside_m: float) -> dict[str, Size] | None:
     by = K @ (told[own] + before * away)
     stds = np.sqrt(np.diag(K + beside @ beside.T))
     names, moved = [name for name in steps if name in fit.links], zip(sizes, by.tolist(), stds.tolist(), strict=True)
-    found = [replace(x, value=x.value + c, std=std, told=std <= TOLD * x.prior) for x, c, std in moved]
+    found = [
+        replace(x, value=x.value + c, std=std, told=std <= (ALONE if x.held else TOLD) * x.prior) for x, c, std in moved
+    ]
     return dict(zip(names, found, strict=True))
 
 
-def _moved(fit: Fit, found: Mapping[str, Size], refit: Callable[[Fit, Inputs], Fit]) -> Fit | None:
+def _moved(fit: Fit, found: Mapping[str, Size], refit: Refit) -> Fit | None:
     """The fit with sizes as found, or as near as they can be assembled; None: not even then."""
     for share in 0.5 ** np.arange(HALVED + 1):
         sizes = {n: fit.links[n].value + float(share) * (x.value - fit.links[n].value) for n, x in found.items()}
