@@ -53,6 +53,7 @@ docs: .venv/.dev
 	$(BIN)/python -m tests.commands_page > docs/commands.md
 	$(BIN)/python -m tests.law_pictures
 	$(BIN)/python -m tests.object_pages
+	$(BIN)/python -m tests.mistakes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Written: build/site/index.html"
 

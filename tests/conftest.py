@@ -70,7 +70,7 @@ LONG = (
     *("export_command", "slope", "rolling_result", "extrinsics", "imu_noise", "clocks", "twin", "comparison", "shapes"),
     *("derivatives", "load_friction", "presliding", "tyres", "rolling_poor", "rolling_options", "variants"),
     *("own_objects", "lookalikes", "lost_rows", "objects", "links"),
-    *("poses", "box", "notebook"),
+    *("poses", "box", "notebook", "mistakes", "remedies"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""

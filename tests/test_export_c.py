@@ -395,8 +395,8 @@ def test_the_header_says_what_it_is_and_the_files_are_complete(tmp_path: Path) -
     needs_program("cc")
     told = {"model_of": "body (pre-sensor part) */ int x;", "verdict": "passed", "frame": "hinge"}
     done = export_c(replace(closing_door(), about=told), tmp_path / "out", dt=2e-3, wrench_limit=[200.0] * 6)
-    assert [p.name for p in done.files] == ["model.h", "model.c"]
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["model.c", "model.h"]
+    assert [p.name for p in done.files] == ["door.h", "door.c"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["door.c", "door.h"]
     header = done.files[0].read_text()
     words = " ".join(header.replace("\n *", " ").split())
     for expected in (

@@ -29,8 +29,8 @@ def test_the_command_exports_tells_what_is_left_out_and_minds_the_verdict(tmp_pa
     assert done.returncode == 0
     assert "Left out, or only approximated:\n- angles, widths and lengths" in done.stdout
     assert "us on average" in done.stdout
-    assert "verdict: failed: too short" in (tmp_path / "door-c" / "model.h").read_text()
-    assert "DOOR_DT 0.002" in (tmp_path / "door-c" / "model.h").read_text()
+    assert "verdict: failed: too short" in (tmp_path / "door-c" / "door.h").read_text()
+    assert "DOOR_DT 0.002" in (tmp_path / "door-c" / "door.h").read_text()
     told = palpate("export", path, "--to", "fmu", "-o", "out", "--even-if-failed", "--json", cwd=tmp_path)
     assert [Path(x).name for x in json.loads(told.stdout)["files"]] == ["door.fmu"]
     assert (tmp_path / "out" / "door.fmu").is_file()
@@ -58,7 +58,7 @@ def test_stops_and_the_sensors_range_can_be_said(tmp_path: Path, monkeypatch: py
     full = json.loads(palpate("export", path, "--to", "c", *options, "--json", "-o", tmp_path / "b").stdout)
     assert not any("end stop" in line for line in full["left_out"])
     assert not any("--wrench-limit" in note for note in full["notes"])
-    code = (tmp_path / "b" / "model.c").read_text()
+    code = (tmp_path / "b" / "door.c").read_text()
     assert "highest_stop" in code
     assert "range[6] = {500.0, 500.0, 500.0, 20.0, 20.0, 20.0}" in code
     for wrong, message in ((("--stops", "92,0"), "--stops"), (("--wrench-limit", "1,2,3"), "two numbers")):

@@ -36,7 +36,7 @@ def test_mujocos_contacts_and_forks_move_it_as_the_model_does(name: str, tmp_pat
     model = shipped(name)
     export = export_mjcf(model, tmp_path)
     assert any("wheels are made up" in line for line in export.left_out)
-    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "model.xml"))
+    theirs = mujoco.MjModel.from_xml_path(str(export.files[0]))
     data, stepper = mujoco.MjData(theirs), Stepper(model, 1e-3)
     joints = {mujoco.mj_id2name(theirs, mujoco.mjtObj.mjOBJ_JOINT, i): i for i in range(theirs.njnt)}
     places = {n: joints.get(n, joints.get(f"caster_{n[7:]}_swivel")) for n in model.mechanism.state}
@@ -64,7 +64,7 @@ def test_what_no_wheel_can_say_is_listed(tmp_path: Path) -> None:
     slides = Model("crate", Planar(axle=False), (RigidBody(), Viscous("b_v", "forward"), Coulomb("b_t", "turn")))
     export = export_mjcf(slides.with_values([*carts.random_cart(3).body.phi, 5.0, 1.0], model_of="body"), tmp_path)
     assert any(line.startswith("b_v (viscous on forward)") for line in export.left_out)
-    assert 'frictionloss="1.0"' in (tmp_path / "model.xml").read_text()
+    assert 'frictionloss="1.0"' in export.files[0].read_text()
 
 
 def test_a_urdf_has_wheels_and_forks_with_their_friction(tmp_path: Path) -> None:
@@ -73,11 +73,11 @@ def test_a_urdf_has_wheels_and_forks_with_their_friction(tmp_path: Path) -> None
 
     export = export_urdf(shipped("walker"), tmp_path)
     assert any(line.startswith("b_turn (viscous on turn)") for line in export.left_out)
-    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "model.urdf"))
+    theirs = mujoco.MjModel.from_xml_path(str(export.files[0]))
     at = {mujoco.mj_id2name(theirs, mujoco.mjtObj.mjOBJ_JOINT, i): theirs.jnt_dofadr[i] for i in range(theirs.njnt)}
     assert theirs.dof_frictionloss[at["wheel_left"]] == pytest.approx(4.0 * 0.05)
     assert theirs.dof_frictionloss[at["caster_1"]] == pytest.approx(3.0 * 0.05)
     assert theirs.dof_damping[at["caster_2_swivel"]] == pytest.approx(0.04)
-    export_urdf(shipped("cart"), tmp_path)
-    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "model.urdf"))
+    export = export_urdf(shipped("cart"), tmp_path)
+    theirs = mujoco.MjModel.from_xml_path(str(export.files[0]))
     assert theirs.dof_damping[-2:] == pytest.approx([3.0 * 0.05**2] * 2)  # both together make b_v ahead

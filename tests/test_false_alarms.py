@@ -259,7 +259,7 @@ def test_times_since_1970_and_times_in_milliseconds(tmp_path: Path) -> None:
     table[:, 0] = 1e3 * (table[:, 0] - since)
     np.savetxt(tmp_path / "log.csv", table, "%.16g", ",", header="t,angle,torque", comments="")
     path.write_text(text)
-    with pytest.raises(PalpateError, match="Is the unit of its time ms"):
+    with pytest.raises(PalpateError, match="unit is ms, write time: "):
         prepare_experiment(read_experiment(path))
 
 

@@ -293,8 +293,8 @@ def test_a_users_object_file_is_read_by_path_with_its_own_parts(tmp_path: Path) 
     [
         ("name: a\nmechanism: free\nelements: []\n", "must be options in braces, such as {type: free}"),
         ("name: a\nmechanism: {type: free}\nelements: 3\n", "elements must be a list, not 3"),
-        ("a: [\n b: {\n", ", line 3: this is not YAML"),
-        ("name: a\nname: b\n", ", line 2: this is not YAML (found duplicate key"),
+        ("a: [\n b: {\n", ", line 2: a bracket is not closed. Close it with ] or }"),
+        ("name: a\nname: b\n", ", line 2: the key 'name' appears twice (lines 1, 2)"),
         ("- 1\n", "an object file has the keys name, mechanism, elements"),
         ("name: a\nmechanism: {type: free}\n", "the model has no 'elements'"),
         ("name: a\nmechanism: {type: free}\nelements: []\nextra: 1\n", "there is no key 'extra'"),

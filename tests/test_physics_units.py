@@ -130,7 +130,7 @@ def test_newton_times_metre_is_newtonmetre() -> None:
     ("text", "unit", "message"),
     [
         ("45 kilo", "kg", "in the unit 'kilo' there is no unit 'kilo'"),
-        ("25 degrees", "rad", "there is no unit 'degrees'. Did you mean 'deg'?"),
+        ("25 degrees", "rad", "there is no unit 'degrees'. Write 'deg'"),
         ("45 m", "kg", "'45 m' is not a quantity in kg"),
         ("heavy", "kg", "'heavy' is not a number with a unit, such as '1.5 kg'"),
         ("1.2.3 kg", "kg", "'1.2.3' is not a number"),

@@ -118,7 +118,7 @@ def used(door: str, folder: Path) -> Path:
 
 
 def test_the_door_goes_on_to_robots_and_other_programs(used: Path) -> None:
-    for file in ("motion.csv", "door-c/model.c", "door-fmu/door.fmu"):
+    for file in ("motion.csv", "door-c/door.c", "door-fmu/door.fmu"):
         assert (used / file).exists(), file
 
 

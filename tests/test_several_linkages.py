@@ -126,7 +126,7 @@ def test_steps_in_c_are_those_in_python() -> None:
 def test_mujoco_holds_it_with_the_same_torque(tmp_path: Path) -> None:
     mujoco = needs("mujoco", "mujoco")
     done = export_model(MODEL, "mjcf", tmp_path, even_if_failed=True)
-    model = mujoco.MjModel.from_xml_path(str(tmp_path / "model.xml"))
+    model = mujoco.MjModel.from_xml_path(str(done.files[0]))
     data = mujoco.MjData(model)
     for angle in (0.3, 0.8, 1.3):
         data.qpos[0], data.qvel[0] = angle, 0.0

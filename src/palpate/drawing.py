@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palpate.errors import optional
+from palpate.errors import extra_library
 from palpate.physics.arrays import FloatArray
 
 _LISTED = 12
@@ -26,7 +26,7 @@ def draw_curves(
     panels: Sequence[Curves], title: str, segments: Mapping[str, Sequence[tuple[float, float]]] | None = None
 ) -> list[Any]:
     """Panels above one time axis, as Matplotlib's axes; stretches of time shaded by what they are for."""
-    pyplot = optional("matplotlib.pyplot", "report", "a plot")
+    pyplot = extra_library("matplotlib.pyplot", "report", "a plot")
     figure, made = pyplot.subplots(
         len(panels), 1, sharex=True, squeeze=False, figsize=(9, 1.2 + 2 * len(panels)), layout="constrained"
     )

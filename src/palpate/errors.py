@@ -61,7 +61,7 @@ class MissingExtra(PalpateError):
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'palpate[{extra}]'")
 
 
-def optional(module: str, extra: str, purpose: str) -> Any:
+def extra_library(module: str, extra: str, purpose: str) -> Any:
     """A module of a library that not everybody has, or which one `purpose` needs and how to get it."""
     try:
         return import_module(module)

@@ -28,6 +28,7 @@ from palpate.physics.memory import remembered, stepped
 from palpate.physics.motion import Kinematics
 from palpate.physics.units import unit_text
 from palpate.tables import Styled, Table, html, plain, table
+from palpate.yaml_problems import yaml_problem
 
 MODEL_FORMAT = 1
 _SEIZED = 0.1
@@ -510,9 +511,8 @@ def load_object(
             raise PalpateError("an object file has the keys name, mechanism, elements")
         return Model.from_dict(cast("dict[str, Any]", data), parts)
     except MarkedYAMLError as error:
-        mark = cast("Any", error.problem_mark)
-        line = None if mark is None else int(mark.line) + 1
-        raise FileProblem(source, f"this is not YAML ({error.problem})", line=line) from error
+        line, problem, cure = yaml_problem(text, error)
+        raise FileProblem(source, problem, line=line, remedy=cure) from error
     except (PalpateError, YAMLError, ValueError, TypeError, AttributeError) as error:
         raise FileProblem(source, " ".join(str(error).split())) from error
 

@@ -15,7 +15,6 @@ from palpate.cli.start import demo, new, schema, twin
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    add_completion=False,
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 fine, 1 known error in one line, 2 usage, 3 finished but a quality gate failed.",
@@ -39,6 +38,12 @@ def palpate(
     """Measure how a real object feels and give that feel to a robot."""
 
 
-VERBS = (compare, demo, explain, export, identify, inspect, new, reproduce, schema, simulate, twin, validate, variants)
+VERBS = (
+    *(demo, new, twin, inspect, explain),
+    *(identify, variants, validate, compare),
+    *(simulate, export),
+    *(reproduce, schema),
+)
+"""In the order of the work: begin, look, identify and judge, use; then what few people need."""
 for function in VERBS:
     app.command()(verb(function))

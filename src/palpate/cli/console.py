@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import resources
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from threading import Event, Thread
@@ -33,6 +34,17 @@ def option(*names: str, **more: Any) -> Any:
 def argument(what: str, **more: Any) -> Any:
     """An argument by what it is."""
     return typer.Argument(help=what, **more)
+
+
+def one_of(names: Callable[[], Iterable[str]]) -> dict[str, Any]:
+    """What the shell completes an argument with; the names are asked for only then."""
+    return {"autocompletion": lambda incomplete: [n for n in names() if n.startswith(incomplete)]}  # pyright: ignore
+
+
+def objects() -> list[str]:
+    """Names of the objects that ship, without importing what they are made of."""
+    files = resources.files("palpate.objects").iterdir()
+    return sorted(p.name.removesuffix(".yaml") for p in files if p.name.endswith(".yaml"))
 
 
 Data = Annotated[Path | None, option("--data", "Folder of the recordings, if not the experiment file's.")]

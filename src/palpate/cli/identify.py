@@ -37,7 +37,7 @@ def identify(
     ] = None,
     profile: Annotated[bool, option("--profile", "Write the seconds of each step into result.json.")] = False,
 ) -> Done:
-    """Identify a model from recordings."""
+    """Identify a model from recordings. Writes result.json, model.json and report.html."""
     sections = None
     if without or figures or tables:  # else the report is imported when it is written
         from palpate.report import identification as report
@@ -92,7 +92,7 @@ def explain(
     experiment: Annotated[str, argument("Experiment file (YAML), or the name of one that ships, such as door.")],
     data: Data = None,
 ) -> Done:
-    """Show the balance that an experiment file describes, and what each number needs to be seen."""
+    """Explain an experiment: its balance, what each number needs."""
     from palpate.experiment.explanation import explain as explained
     from palpate.experiment.tables import explanation_text
 
@@ -108,7 +108,7 @@ def variants(
     data: Data = None,
     everything: Annotated[bool, option("--all", "Show every variant, not only the first ones.")] = False,
 ) -> Done:
-    """Fit alternative models of a body and rank them by how well they predict unseen data."""
+    """Fit alternative models and rank them on unseen data."""
     path = output_folder(out, f"{Path(experiment).stem}-result") / "variants.json"
     from palpate.experiment.tables import variants_text
     from palpate.experiment.variants import rank_body, ranking_data
@@ -125,7 +125,7 @@ def validate(
     out: Annotated[Path | None, option("--out", "-o", "JSON file for the numbers.")] = None,
     data: Data = None,
 ) -> Done:
-    """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
+    """Judge a model by unseen data. Its errors stand beside those of a model fitted to these data."""
     from palpate.experiment.tables import validation_text
 
     path = model_file(model)
@@ -141,7 +141,7 @@ def compare(
     model: Annotated[Path | None, option("--model", "Write the mean of the results' models to this file.")] = None,
     parts: OwnParts = None,
 ) -> Done:
-    """Compare several identifications of one object: each number, the mean, and the spread between takes."""
+    """Compare results of one object: mean and spread of numbers."""
     from palpate.experiment.comparison import mean_model
     from palpate.experiment.tables import comparison_text
 
@@ -163,7 +163,7 @@ def reproduce(
     out: Annotated[Path, option("--out", "-o", "Folder for the results.")] = Path("reproduction"),
     as_published: Annotated[bool, option("--as-published", "Use the authors' choices only, not both ways.")] = False,
 ) -> Done:
-    """Identify the paper's four models from its authors' recordings and compare them with its Table."""
+    """Identify the paper's four models from its authors' recordings. Compare them with its Table."""
     from palpate.experiment.paper.reproduce import check_previous
     from palpate.experiment.paper.reproduce import reproduce as run
     from palpate.report import reproduction as report

@@ -23,7 +23,7 @@ def inspect(
     rate: Annotated[float | None, option("--rate", "Plain tables without times: samples per second.")] = None,
     header: Annotated[str | None, option("--header", "Plain tables without a header: t,angle,torque.")] = None,
 ) -> Done:
-    """Show what recordings hold: channels, markers, gaps, noise, clocks."""
+    """Show what recordings hold: channels, gaps, noise, clocks."""
     if out is not None:
         from palpate.report.page import require_plotly
 

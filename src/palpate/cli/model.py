@@ -18,6 +18,7 @@ from palpate.cli.console import (
     load_model,
     model_file,
     numbers,
+    one_of,
     option,
     output_folder,
     save_json,
@@ -58,7 +59,7 @@ def simulate(
     result: Annotated[Path | None, option("--result", "result.json: the intervals, and where the sensor was.")] = None,
     parts: OwnParts = None,
 ) -> Done:
-    """Simulate a model: force in, motion out, or in closed loop with a robot."""
+    """Simulate a model: force in, motion out, or with a robot."""
     from palpate.rendering.hand import Hand
 
     if robot and audit:
@@ -184,11 +185,17 @@ def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
     return with_stops(model, low, high)
 
 
+def _formats() -> list[str]:
+    from palpate.export.common import EXPORTERS
+
+    return list(EXPORTERS)
+
+
 def export(
     tell: Tell,
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json, or the folder of a result.")],
-    to: Annotated[str, option("--to", "Format: c, fmu, mjcf, urdf, ros2-control.")],
-    out: Annotated[Path | None, option("--out", "-o", "Folder to write into [default: MODEL-FORMAT].")] = None,
+    to: Annotated[str, option("--to", "Format: c, fmu, mjcf, urdf, ros2-control.", **one_of(_formats))],
+    out: Annotated[Path | None, option("--out", "-o", "Folder to write into [default: OBJECT-FORMAT].")] = None,
     dt: Annotated[float | None, option("--dt", "C, FMU: the fixed step in s [default: 0.001].")] = None,
     mass: Annotated[float | None, option("--mass", "MJCF, URDF: mass, kg, if the model has only an inertia.")] = None,
     wrench_limit: Annotated[str | None, option("--wrench-limit", "C, FMU: sensor's range, 500,20 (N, N m).")] = None,
@@ -208,8 +215,11 @@ def export(
     given |= {name: numbers(f"--{name}", text) for name, text in texts.items() if text is not None}
     given |= {"wrench_limit": None if wrench_limit is None else _range(wrench_limit)}
     options = {name: value for name, value in given.items() if value is not None}
-    folder = out if out is not None else Path(f"{path.stem}-{to}")
-    done = palpate.export_model(model, to, folder, even_if_failed=even_if_failed, **options)
+    from palpate.export.common import file_stem
+
+    folder = out if out is not None else Path(f"{file_stem(model)}-{to}")
+    allowed = {"even_if_failed": even_if_failed, "overwrite": out is not None}
+    done = palpate.export_model(model, to, folder, **allowed, **options)
     data = {"files": list(map(str, done.files)), "left_out": list(done.left_out), "notes": list(done.notes)}
     lines = [f"{model.name} as {to}", *(f"  {line}" for line in done.notes)]
     lines += ["Left out, or only approximated:", *(f"- {line}" for line in done.left_out)] if done.left_out else []

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Done, OwnParts, argument, option
+from palpate.cli.console import Done, OwnParts, argument, objects, one_of, option
 from palpate.cli.identify import save_result
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
@@ -30,7 +30,11 @@ def new(
     _: Tell,
     things: Annotated[
         list[str],
-        argument("handle, door, ... or your object file; or your recordings, at which it looks.", metavar="OBJECT"),
+        argument(
+            "handle, door, ... or your object file; or your recordings, at which it looks.",
+            metavar="OBJECT",
+            **one_of(objects),
+        ),
     ],
     out: Annotated[Path | None, option("--out", "-o", "File to write; - prints it [default: OBJECT.yaml].")] = None,
     force: Annotated[bool, option("--force", "Overwrite the file if it exists.")] = False,
@@ -38,7 +42,7 @@ def new(
     rate: Annotated[float | None, option("--rate", "A table without times: samples per second.")] = None,
     parts: OwnParts = None,
 ) -> Done | None:
-    """Write a commented experiment file to edit, or guess one from recordings."""
+    """Write an experiment file to edit, or guess one from recordings."""
     from palpate.experiment.file.starting import starting_experiment, starting_names
 
     name, recordings = things[0], [Path(thing) for thing in things]
@@ -96,7 +100,7 @@ def schema(
     out: Annotated[Path | None, option("--out", "-o", "File to write [default: printed].")] = None,
     parts: OwnParts = None,
 ) -> Done:
-    """Print the JSON Schema of experiment or object files: editors complete and check YAML by it."""
+    """Print the JSON Schema of experiment files or object files. Editors complete and check YAML by it."""
     from palpate.experiment.file.json_schema import file_schema
 
     made = file_schema(kind) if parts is None else file_schema(kind, palpate.load_parts(parts))
@@ -107,7 +111,10 @@ def twin(
     tell: Tell,
     kind: Annotated[
         str,
-        argument("handle, door, drawer, box, cart, wheelbarrow, ... (every object that ships), capture, authors."),
+        argument(
+            "handle, door, drawer, box, cart, wheelbarrow, ... (every object that ships), capture, authors.",
+            **one_of(lambda: [*objects(), "capture", "authors"]),
+        ),
     ],
     out: Annotated[Path, argument("Folder to write into.")],
     seed: Annotated[int | None, option("--seed", "Random object and motion [default: the paper's].", min=0)] = None,
@@ -115,7 +122,7 @@ def twin(
     clean: Annotated[bool, option("--clean", "capture: no marker is hidden, swapped or moved on the body.")] = False,
     force: Annotated[bool, option("--force", "Write into a folder that is not empty.")] = False,
 ) -> Done:
-    """Simulate an experiment: recordings, experiment file and truth.json."""
+    """Simulate an experiment, with its truth. Writes recordings, experiment file and truth.json."""
     tell("simulating", 0.0)
     from palpate.experiment.paper.reproduce import TRUTH_FILE
     from palpate.twin import TWINS
@@ -141,7 +148,7 @@ def demo(
     tell: Tell,
     out: Annotated[Path, argument("Folder to write into.")] = Path("demo"),
 ) -> Done:
-    """Run everything on four simulated objects with the paper's values: recordings, models, tables, reports."""
+    """Run everything on simulated objects. Recordings, models, tables and reports, with the paper's values."""
     from rich.console import Group
 
     from palpate.experiment.tables import result_text, summary_table

@@ -16,7 +16,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
-from palpate.export.common import NO_LIMIT, Files, object_to_export, template
+from palpate.export.common import NO_LIMIT, Files, file_stem, object_to_export, template
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime.equations import limits, quaternion_at
@@ -200,24 +200,25 @@ def _fields(variables: Sequence[Variable]) -> str:
 
 
 def export_c(model: Model, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None) -> Files:
-    """`model.h` and `model.c`: the model with a fixed step `dt` (s), in C99 that needs nothing but math.h.
+    """NAME.h and NAME.c, called after the object: a fixed step `dt` (s), in C99 that needs nothing but math.h.
 
     `wrench_limit`: the sensor's range (N, N m), six positive numbers; beyond it a step reports SATURATED. The
     parameters are a struct and may change at run time; NAME_init refuses impossible ones.
     """
-    code = c_source(model, dt, wrench_limit=wrench_limit)
-    notes = (*_notes(code), *([NO_LIMIT] if wrench_limit is None else []))
-    return {"model.h": code.header, "model.c": code.source}, code.left_out, notes
+    code, name = c_source(model, dt, wrench_limit=wrench_limit), file_stem(model)
+    notes = (*_notes(code, name), *([NO_LIMIT] if wrench_limit is None else []))
+    source = code.source.replace('#include "model.h"', f'#include "{name}.h"')
+    return {f"{name}.h": code.header, f"{name}.c": source}, code.left_out, notes
 
 
-def _notes(source: CSource) -> tuple[str, ...]:
+def _notes(source: CSource, name: str) -> tuple[str, ...]:
     """How to build it, and what a step takes on this machine."""
-    build, compiler = "build: cc -std=c99 -O2 -c model.c (link with -lm)", find_compiler()
+    build, compiler = f"build: cc -std=c99 -O2 -c {name}.c (link with -lm)", find_compiler()
     if compiler is None:
         return build, "the step was not timed: there is no C compiler here (sudo apt-get install gcc)"
     try:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
             for file, text in (("model.h", source.header), ("model.c", source.source), ("timing.c", source.timing)):
                 (folder / file).write_text(text, encoding="utf-8")
             compile_c(compiler, [folder / "model.c", folder / "timing.c"], folder / "timing")

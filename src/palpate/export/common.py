@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.elements import Element
-from palpate.errors import PalpateError, UnknownName
+from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import check_folder, replacing
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
@@ -200,11 +200,19 @@ EXPORTERS: Mapping[str, Exporter] = {
 admittance_controller of ros2_control, which approximate the model."""
 
 
-def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool = False, **options: Any) -> Export:
+def file_stem(model: Model) -> str:
+    """What the files of a model are called: after the object, without what a file's name should not hold."""
+    return re.sub(r"[^\w-]+", "_", model.name).strip("_") or "object"
+
+
+def export_model(
+    model: Model, to: str, out: str | Path, *, even_if_failed: bool = False, overwrite: bool = True, **options: Any
+) -> Export:
     """Write a model in the format `to` (see `EXPORTERS`) into the folder `out`; returns what it cannot express.
 
     A model whose verdict is "failed" is refused unless `even_if_failed`. `options` are those of the format: `dt`
     (s) and `wrench_limit` for C and FMU, `mass` (kg) for MJCF and URDF; an option of another format is refused.
+    Files of the same name that say something else are refused unless `overwrite`.
     """
     if to not in EXPORTERS:
         raise UnknownName("format", to, EXPORTERS)
@@ -219,12 +227,17 @@ def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool
             "(even_if_failed=True)"
         )
     folder, named = Path(out), Path(out).suffix == exporter.suffix != ""
-    folder, one = (folder.parent, folder.name) if named else (folder, f"{model.name}{exporter.suffix}")
+    folder, one = (folder.parent, folder.name) if named else (folder, f"{file_stem(model)}{exporter.suffix}")
     check_folder(folder)
     module, name = import_module(f"palpate.export.{exporter.module}"), f"export_{exporter.module}"
     files, left_out, notes = cast("Files", getattr(module, name)(model, **options))
     paths = tuple(folder / (one if exporter.suffix else name) for name in files)
-    for path, data in zip(paths, files.values(), strict=True):
+    contents = [data.encode() if isinstance(data, str) else data for data in files.values()]
+    for path, data in zip(paths, contents, strict=True):
+        if not overwrite and path.exists() and path.read_bytes() != data:
+            remedy = f"say where to write with -o, or replace it with -o {folder}"
+            raise FileProblem(path, "is there already, of another model or with other options", remedy=remedy)
+    for path, data in zip(paths, contents, strict=True):
         with replacing(path) as temporary:
-            temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+            temporary.write_bytes(data)
     return Export(paths, tuple(left_out), tuple(notes))

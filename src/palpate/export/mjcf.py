@@ -77,7 +77,7 @@ class _File(NamedTuple):
 
 
 def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
-    """`model` as MJCF: model.xml.
+    """`model` as MJCF: NAME.xml, named after the object.
 
     `mass` (kg): of a body that turns on one joint and whose model knows only its inertia. Six motors at the site
     `origin` take palpate's wrench in the body frame (N, N m).
@@ -111,7 +111,11 @@ def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
     lines = [usage, f"ctrl (N, N m), at the site {ORIGIN!r}, in its axes: {wrench_words(model)}."]
     if any(" " in e.get(key, "") for e in root.iter("joint") for key in ("stiffness", "damping")):
         lines.append("Polynomial stiffness or damping: needs MuJoCo 3.7 or later.")
-    return {"model.xml": common.xml_text(root, common.header(bare, "MJCF", lines, left_out))}, left_out, (usage,)
+    return (
+        {f"{common.file_stem(model)}.xml": common.xml_text(root, common.header(bare, "MJCF", lines, left_out))},
+        left_out,
+        (usage,),
+    )
 
 
 def _one_joint(file: _File, model: Model, one: OneJoint) -> str:

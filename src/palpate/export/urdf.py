@@ -25,7 +25,7 @@ _AT_ZERO = np.eye(3)
 
 
 def export_urdf(model: Model, *, mass: float | None = None) -> Files:
-    """`model` as URDF: model.urdf.
+    """`model` as URDF: NAME.urdf, named after the object.
 
     `mass` (kg): of a body that turns on one joint and whose model knows only its inertia.
     """
@@ -52,7 +52,11 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
         left_out += lost
         usage = "The joint 'free' floats."
     left_out.append(f"gravity, {mechanism.gravity:g} m/s2 along -z of the world: only MuJoCo reads it from this file")
-    return {"model.urdf": common.xml_text(root, common.header(bare, "URDF", [usage], left_out))}, left_out, (usage,)
+    return (
+        {f"{common.file_stem(model)}.urdf": common.xml_text(root, common.header(bare, "URDF", [usage], left_out))},
+        left_out,
+        (usage,),
+    )
 
 
 def _one_joint(root: ElementTree.Element, model: Model, one: OneJoint, left_out: list[str]) -> str:

@@ -77,6 +77,11 @@ UNITS: Mapping[str, Unit] = MappingProxyType(
     }
 )
 """Every unit that has a name; others are made of these."""
+_IN_WORDS = {
+    **{"newton": "N", "meter": "m", "metre": "m", "millimeter": "mm", "millimetre": "mm", "centimeter": "cm"},
+    **{"centimetre": "cm", "second": "s", "millisecond": "ms", "microsecond": "us", "degree": "deg", "radian": "rad"},
+    **{"gram": "g", "kilogram": "kg", "hertz": "Hz", "percent": "%", "feet": "ft", "pound": "lb", "per": "/"},
+}
 _FACTOR = re.compile(r"^([A-Za-z%]+)(?:\^?(-?[1-9]))?$")
 
 
@@ -90,14 +95,23 @@ def parse_unit(text: str) -> Unit:
             match = _FACTOR.match(word)
             name, power = (match[1], sign * int(match[2] or 1)) if match else (word, sign)
             if name not in UNITS:
-                gravity = f"there is no unit {name!r}. Standard gravity is 'gn'" if name.lower() == "g0" else ""
-                raise PalpateError(f"in the unit {text!r} {gravity or unknown_name('unit', name, UNITS)}")
+                known = _abbreviated(text)
+                hint = "Standard gravity is 'gn'" if name.lower() == "g0" else known and f"Write {known!r}"
+                wrong = f"there is no unit {name!r}. {hint}" if hint else unknown_name("unit", name, UNITS)
+                raise PalpateError(f"in the unit {text!r} {wrong}")
             unit = UNITS[name]
             factor *= unit.factor**power
             dimension = [d + power * e for d, e in zip(dimension, unit.dimension, strict=True)]
             angle, share = angle + power * unit.angle, share or unit.share
             current += power * unit.current
     return Unit(factor, (dimension[0], dimension[1], dimension[2]), angle, share, current)
+
+
+def _abbreviated(text: str) -> str:
+    """A unit in words as it is written here: "newton metres" -> "N m"; empty where a word has no abbreviation."""
+    words = [w.lower() for w in re.findall(r"[A-Za-z%]+", text)]
+    short = [_IN_WORDS.get(w) or _IN_WORDS.get(w.removesuffix("s")) or (w if w in UNITS else "") for w in words]
+    return " ".join(short).replace(" / ", "/") if all(short) else ""
 
 
 def parse_quantity(value: float | str, unit: str) -> float:

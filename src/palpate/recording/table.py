@@ -114,8 +114,9 @@ def _head(path: Path, data: bytes, header: Sequence[str] | None) -> tuple[list[s
                 path,
                 "the first line holds numbers, not the names of the columns",
                 line=first + 1,
-                remedy="write a header line, or name the columns: header: [t, angle] in the experiment file, "
-                "--header t,angle on the command line",
+                remedy=f"write a header line, or name all {width} columns: "
+                f"header: [{', '.join(_example(width))}] in the experiment file, "
+                f"--header {','.join(_example(width))} on the command line",
             )
         names, rows_from = text.split(lines[above[-1]].lstrip(f"#%/ {separator}"), separator), first
     else:
@@ -131,6 +132,11 @@ def _head(path: Path, data: bytes, header: Sequence[str] | None) -> tuple[list[s
         raise FileProblem(path, wrong, line=rows_from, remedy="correct the header")
     named = [*names, *[""] * (width - len(names))][:width]
     return named, text.first_lines(data, 0, rows_from)[1], rows_from + 1, separator
+
+
+def _example(width: int) -> list[str]:
+    """Names for as many columns as there are."""
+    return [*("t", "angle", "torque")[:width], *(f"c{i}" for i in range(4, width + 1))]
 
 
 def _given(path: Path, header: Sequence[str], row: Sequence[str], line: int) -> list[str]:

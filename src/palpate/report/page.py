@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from palpate.errors import optional
+from palpate.errors import extra_library
 from palpate.files import write_text
 from palpate.tables import STYLES, Table
 
@@ -95,7 +95,7 @@ def require_plotly() -> None:
 
 def extra(module: str, what: str) -> Any:
     """A library of the extra `report`, or which one `what` needs."""
-    return optional(module, "report", what)
+    return extra_library(module, "report", what)
 
 
 def write_page(path: Path, title: str, sections: Sequence[Section], *, subtitle: str = "") -> None:

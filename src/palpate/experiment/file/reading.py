@@ -98,11 +98,13 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
     """
     shipped = shipped_experiments()
     path = Path(source)
-    if str(source) in shipped and not path.is_file():  # a folder of that name is no experiment
+    if str(source) in shipped and not path.is_file() and (data is not None or not path.is_dir()):
         path = shipped[str(source)]
         if data is None:
             say = "say where its recordings are: --data FOLDER"
             raise FileProblem(str(source), "this experiment ships with palpate", remedy=say)
+    elif path.is_dir():
+        raise FileProblem(path, "is a folder, not an experiment file", remedy=_inside(path, str(source) in shipped))
     elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
     tree, lines = parse(path)
@@ -121,6 +123,14 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
             raise experiment.problem(place, "this key has no value", complete)
     _check(experiment)
     return experiment
+
+
+def _inside(folder: Path, ships: bool) -> str:
+    """Which experiment files a folder holds, or what would be one."""
+    inside = sorted(p for p in folder.glob("*.y*ml") if p.suffix in (".yaml", ".yml") and p.name != "metadata.yaml")
+    named = " or ".join(str(p) for p in inside[:4])
+    remedy = f"give {named}" if named else "there is no .yaml file in it: `palpate new` writes one"
+    return remedy + (f"; {folder.name} that ships with palpate needs --data FOLDER" if ships else "")
 
 
 def load_options(part: RecordingPart) -> dict[str, Any]:

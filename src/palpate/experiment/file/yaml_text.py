@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from palpate.errors import FileProblem
 from palpate.files import read_bytes
+from palpate.yaml_problems import yaml_problem
 
 Place = tuple[str, ...]
 """Keys and numbers of entries from the top of the file."""
@@ -25,12 +25,7 @@ def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     try:
         tree = YAML(typ="rt").load(text)
     except (YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = None if mark is None else int(mark.line) + 1
-        problem = str(getattr(error, "problem", None) or error or "not valid YAML").split("\n")[0]
-        cure = "check indentation, brackets and quotes"
-        if twice := re.match(r'found duplicate key "(.*?)" with value', problem):
-            problem, cure = f"the key {twice[1]!r} appears twice", "remove one of them"
+        line, problem, cure = yaml_problem(text, error)
         raise FileProblem(path, problem, line=line, remedy=cure) from None
     if not isinstance(tree, dict):
         raise FileProblem(path, "an experiment file consists of keys and values, such as 'object: handle'")

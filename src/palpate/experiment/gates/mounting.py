@@ -135,7 +135,7 @@ def columns(case: Case) -> Iterator[Finding]:
         if not there.impossible:
             best = min(best, (left(other, train, there.p), TURNED if turning else way))
     if best[1]:
-        shares = f"{100 * best[0]:.2g} %, not {100 * ours:.2g} %"
+        shares = ", not ".join(f"{x:.0f} %" if x >= 10 else f"{x:.2g} %" for x in (100 * best[0], 100 * ours))
         evidence = f"another reading of the table leaves less of the effort unexplained ({shares})"
         yield Finding("columns", evidence, "recordings.signals", best[1], Severity.FATAL)
 

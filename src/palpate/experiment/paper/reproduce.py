@@ -114,8 +114,10 @@ class Reproduction:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What speaks against a result: files that are wrong, identifications that failed."""
+        """What speaks against a result: files that are wrong or absent, identifications that failed."""
         against = [f"{f.file}: {f.remark}" for f in self.wrong]
+        absent = dict.fromkeys(f.file for f in self.missing if f.needed)
+        against += [f"absent: {', '.join(absent)}"] if absent else []
         waiting = {f.experiment for f in self.files if not f.usable and f.needed}
         for entry in self.entries.values():
             if entry.default is not None and not entry.default.passed:

@@ -24,7 +24,7 @@ from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import nearest_rotation, transform
-from palpate.physics.units import parse_unit
+from palpate.physics.units import parse_unit, shown_in
 from palpate.recording import Recording, load
 from palpate.recording.gates import check_channels, check_pair, judge_channels
 
@@ -206,7 +206,9 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, 
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
     if period > SLOWEST_S:
         wrong = f"the samples are {period:.3g} s apart, too far for an object moved by hand"
-        raise experiment.problem("recordings.signals.time", wrong, "is the unit of its time ms?")
+        name = None if part.time is None else part.time.column
+        remedy = f"if its unit is ms, write time: {{{f'column: {name}, ' if name else ''}unit: ms}}"
+        raise experiment.problem("recordings.signals.time", wrong, remedy)
     if even.jitter_s >= JITTER * period:  # they are taken as those of an even clock, which not every table has
         by = f"{1e3 * even.jitter_s:.2g} ms, {100 * even.jitter_s / period:.0f} % of a step"
         evidence = f"the times deviate from an even clock by up to {by}, which is taken as time-stamp jitter"
@@ -355,7 +357,9 @@ def _check_units(
         stored = recording[name].unit
         if not parse_unit(stored).fits(parse_unit(unit)):  # a bare number may be degrees
             wrong = f"the channel {name!r} has the unit {stored!r}, not {unit}"
-            raise experiment.problem(key, wrong, "state its unit under columns:")
+            fitting = [n for n, c in recording.channels.items() if parse_unit(c.unit).fits(parse_unit(unit))]
+            other = f"name one in {shown_in(unit).unit}: {' or '.join(fitting[:3])}"
+            raise experiment.problem(key, wrong, other if fitting and stored != "1" else "state its unit under columns")
     if len(set(names)) < len(names):
         raise experiment.problem(key, f"a channel is named twice: {', '.join(names)}")
 
