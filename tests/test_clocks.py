@@ -145,7 +145,7 @@ def test_of_a_short_recording_the_offset_is_as_far_off_as_stated() -> None:
     t = np.arange(1400) / 100
     slow = design_lowpass(100.0, 2.0)
     half, off = len(slow.taps) // 2, []
-    for seed in range(30):
+    for seed in range(20):
         rng = np.random.default_rng([seed, 7])
         x, noise = (
             np.apply_along_axis(np.convolve, 0, rng.normal(size=(len(t) + 2 * half, k)), slow.taps, "valid")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,12 @@ def load(text: str) -> Any:
 
 def problems(data: Any) -> list[str]:
     kind = "object" if "name" in data else "motion" if data.get("stage") == "motion" else "experiment"
-    validator = jsonschema.Draft202012Validator(file_schema(kind))
-    return [f"{list(e.path)}: {e.message}" for e in validator.iter_errors(data)]
+    return [f"{list(e.path)}: {e.message}" for e in validator(kind).iter_errors(data)]
+
+
+@cache
+def validator(kind: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(file_schema(kind))
 
 
 @pytest.mark.parametrize("kind", ["experiment", "motion", "object"])

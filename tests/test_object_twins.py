@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,17 @@ from palpate.twin import TWINS
 from palpate.twin.carried import bodies, random_model
 from palpate.twin.carried import moved as carried
 from palpate.twin.guided import guided_twin, makes, moved, write_guided_twin
-from palpate.twin.person import Session
+from palpate.twin.person import Session, simulate
 from studies.objects import OUTSIDE, outcome
 from tests.command import palpate as command
 
 SHORT = Session(still_s=2.5, sweep_s=12.0, steps=12.0, blocks=(("train", 16.0), ("test", 7.0)), tail_s=0.5)
+
+
+@pytest.fixture(autouse=True)
+def coarse_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 1 ms: an encoder at 250 Hz does not see the difference."""
+    monkeypatch.setattr("palpate.twin.guided.simulate", partial(simulate, dt=1e-3))
 
 
 @pytest.mark.parametrize("name", [*makes(), *bodies()])

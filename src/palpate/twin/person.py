@@ -257,7 +257,10 @@ def simulate(
     (row,) = whole.mechanism.row_components
     stepper.reset((travel[0] if start is None else start, 0.0))
     for _ in range(round(settled_s / dt)):  # what presses it onto its frame, where it rests
+        q, v = out[:2]
         stepper.step(wrench, out)
+        if v == out[1] == 0.0 and q == out[0]:  # left alone, it goes on resting
+            break
     stepper.reset((out[0], 0.0))
     places = np.linspace(*travel, 100)  # where no stop is pressed
     learned = places, 0.8 * whole.along(places)  # people know most of the effort that holds it there
