@@ -1,8 +1,7 @@
-"""A drawer that somebody else simulated: SciPy's ODE, noise by NumPy, files by the csv module."""
+"""A drawer that somebody else simulated: SciPy's ODE, noise by NumPy."""
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 from math import cos, hypot, pi, sin, tanh
 from pathlib import Path
@@ -11,6 +10,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
+
+from tests.oracles.tables import save_table
 
 TRUTH = {"m": 6.4, "b_v": 9.0, "b_c": 3.2}
 RATE_HZ, FORCE_HZ = 100.0, 1000.0
@@ -66,10 +67,8 @@ def write_table(folder: Path, seed: int = 0, *, stiffness: float = np.inf, keys:
     rng, (t, x, f) = np.random.default_rng(seed), simulate()
     x = x + f / stiffness
     at = slice(None, None, int(FORCE_HZ / RATE_HZ))
-    rows = zip(
-        t[at], x[at] + rng.normal(0, NOISE_M, len(t[at])), f[at] + rng.normal(0, NOISE_N, len(t[at])), strict=True
-    )
-    _write(folder / "log.csv", ["t", "x", "F"], rows)
+    x, f = x[at] + rng.normal(0, NOISE_M, len(t[at])), f[at] + rng.normal(0, NOISE_N, len(t[at]))
+    save_table(folder / "log.csv", ["t", "x", "F"], np.column_stack([t[at], x, f]), "%.9g")
     path = folder / "table.yaml"
     path.write_text(
         keys
@@ -100,7 +99,8 @@ def write_capture(folder: Path, seed: int = 0, *, straight: bool = False, mu: fl
     path_m = x[at, None] * R[:, 0] + np.array([0.4, -0.3, 0.7])
     points = path_m[:, None] + corners @ R.T + rng.normal(0, NOISE_M, (len(path_m), 5, 3))
     names = [f"{n}_{a}" for n in "ABCDE" for a in "xyz"]
-    _write(folder / "markers.csv", ["t", *names], ([s, *p.ravel()] for s, p in zip(t[at], points, strict=True)))
+    rows = np.column_stack([t[at], points.reshape(len(points), -1)])
+    save_table(folder / "markers.csv", ["t", *names], rows, "%.9g")
     # the sensor: x from B to C, z along (A - B) x x, its y the rest
     ex = (corners[2] - corners[1]) / np.linalg.norm(corners[2] - corners[1])
     ez = np.cross(corners[0] - corners[1], ex)
@@ -113,7 +113,7 @@ def write_capture(folder: Path, seed: int = 0, *, straight: bool = False, mu: fl
     knob = 0.06 * R_body_sensor[0] if straight else [0.0, 0.0, 0.06]
     wrench[:, 3:] = np.cross(knob, wrench[:, :3])  # the hand holds it before the sensor
     wrench += zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, (len(t), 6))
-    _write(folder / "wrench.csv", ["t", *"abcdef"], ([s + 1.734, *w] for s, w in zip(t, wrench, strict=True)))
+    save_table(folder / "wrench.csv", ["t", *"abcdef"], np.column_stack([t + 1.734, wrench]), "%.9g")
     columns = ", ".join(f"{n}: {{column: [{n}_x, {n}_y, {n}_z], unit: m}}" for n in "ABCDE")
     channels = ", ".join(f"{c}: {{column: {c}, unit: {'N' if i < 3 else 'N m'}}}" for i, c in enumerate("abcdef"))
     path = folder / "capture.yaml"
@@ -143,16 +143,8 @@ def add_imu(path: Path, seed: int = 0) -> Path:
     imu = np.hstack([(along * turn).apply(force, inverse=True), np.zeros((len(t), 3))])
     imu += rng.normal(0, [0.02] * 3 + [0.002] * 3) + rng.normal(size=imu.shape) * np.repeat([0.01, 0.002], 3)
     names = [f"{kind}.{axis}" for kind in ("acceleration", "angular_rate") for axis in "xyz"]
-    rows = ([s + IMU_LATE_S, *w] for s, w in zip(t[::2], imu[::2], strict=True))
-    _write(path.parent / "imu.csv", ["t", *names], rows)
+    save_table(path.parent / "imu.csv", ["t", *names], np.column_stack([t + IMU_LATE_S, imu])[::2], "%.9g")
     columns = ", ".join(f"{n}: {{column: {n}, unit: {u}}}" for n, u in zip(names, IMU_UNITS, strict=True))
     line = f"  imu: {{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{columns}}}}}\n"
     path.write_text(path.read_text().replace("markers:\n", f"{line}markers:\n", 1))
     return path
-
-
-def _write(path: Path, header: list[str], rows: object) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows([f"{v:.9g}" for v in row] for row in rows)  # type: ignore[attr-defined]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
+
+from tests.oracles.tables import save_table
 
 NOISE_M, NOISE_N, NOISE_NM = 2e-4, 0.05, 2e-3
 CORNERS = np.array([[0.10, 0, 0], [0.10, 0.08, 0.01], [0.11, 0.02, 0.07], [-0.12, 0.15, 0.02], [-0.08, -0.14, 0.05]])
@@ -47,7 +48,7 @@ def write(
     points = room.apply(points.reshape(-1, 3)).reshape(points.shape) + np.array([0.4, -0.3, 0.7])
     points += rng.normal(0, noise_m, points.shape)
     names = [f"{n}_{a}" for n in "ABCDE" for a in "xyz"]
-    _write(folder / "markers.csv", ["t", *names], np.column_stack([t[at], points.reshape(len(points), -1)]))
+    save_table(folder / "markers.csv", ["t", *names], np.column_stack([t[at], points.reshape(len(points), -1)]), "%.9g")
     x = CORNERS[2] - CORNERS[1]  # the sensor: x from B to C, z along (A - B) x x
     z = np.cross(CORNERS[0] - CORNERS[1], x)
     x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
@@ -55,7 +56,7 @@ def write(
     force, moment = moved.wrench[:, :3], moved.wrench[:, 3:]
     there = np.hstack([force @ R, (moment - np.cross(CORNERS[1], force)) @ R])
     there += [1.2, -0.7, 0.4, 0.02, -0.03, 0.01] + rng.normal(size=there.shape) * np.repeat([NOISE_N, NOISE_NM], 3)
-    _write(folder / "wrench.csv", ["t", *"abcdef"], np.column_stack([t + 1.734, there]))
+    save_table(folder / "wrench.csv", ["t", *"abcdef"], np.column_stack([t + 1.734, there]), "%.9g")
     columns = ", ".join(f"{n}: {{column: [{n}_x, {n}_y, {n}_z], unit: m}}" for n in "ABCDE")
     channels = ", ".join(f"{c}: {{column: {c}, unit: {'N' if i < 3 else 'N m'}}}" for i, c in enumerate("abcdef"))
     path = folder / "body.yaml"
@@ -96,11 +97,4 @@ def add_imu(path: Path, moved: Moved, seed: int = 0) -> Path:
 
 def write_table(path: Path, columns: dict[str, np.ndarray]) -> None:
     """A plain table."""
-    _write(path, list(columns), np.column_stack(list(columns.values())))
-
-
-def _write(path: Path, header: list[str], rows: np.ndarray) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows([f"{v:.9g}" for v in row] for row in rows)
+    save_table(path, list(columns), np.column_stack(list(columns.values())), "%.9g")

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from tests import drawer_files
 from tests.command import palpate
+from tests.oracles.tables import save_table
 from tests.pose_files import DOOR, FREE_DOOR, FREE_DOOR_FILE, NOISE_N, NOISE_NM, door
 
 LATE_S = 1.734
@@ -23,7 +24,7 @@ DRAWER_SEGMENTS = f"{{static: {RESTS}, quasi_static: [5, 25], train: [28, 46], t
 
 
 def table(path: Path, names: list[str], *columns: Any) -> None:
-    np.savetxt(path, np.column_stack(columns), "%.9g", delimiter=",", header=",".join(names), comments="")
+    save_table(path, names, np.column_stack(columns), "%.9g")
 
 
 def write(folder: Path, t: Any, force: Any, motion: str, head: str, segments: str, seed: int, arm: Any = ARM) -> Path:

@@ -13,6 +13,7 @@ from scipy.interpolate import make_interp_spline
 
 from tests.command import palpate
 from tests.drawer_files import NOISE_N, TRUTH, simulate
+from tests.oracles.tables import save_table
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"
 G, INERTIA, MOMENT, DAMPING = 9.80665, 0.98, 1.54, 0.02
@@ -27,7 +28,7 @@ def swing(folder: Path, seed: int = 0) -> None:
     rng, t = np.random.default_rng(seed), np.arange(0, 20, 0.01)
     q, w = solve_ivp(slope, (0, 20), [0.3, 0.0], t_eval=t, rtol=1e-9, atol=1e-11).y
     columns = [t, q + rng.normal(0, 5e-4, len(t)), w + 0.01 + rng.normal(0, 5e-3, len(t)), 0 * t]
-    np.savetxt(folder / "log.csv", np.column_stack(columns), delimiter=",", header="t,q,w,tau", comments="")
+    save_table(folder / "log.csv", ["t", "q", "w", "tau"], np.column_stack(columns), "%.18e")
 
 
 def experiment(folder: Path, signals: str, *lines: str) -> Path:
@@ -112,7 +113,7 @@ def gyroscope_on_a_hinge(folder: Path, seed: int, during_s: tuple[float, float] 
     rate = rate + 0.01 + 1e-4 * t + rng.normal(0, 2e-3, len(t))
     columns = np.column_stack([t, x, rate, f + rng.normal(0, NOISE_N, len(t))])
     columns = columns[(t > during_s[0]) & (t < during_s[1])]
-    np.savetxt(folder / "log.csv", columns, delimiter=",", header="t,q,w,tau", comments="")
+    save_table(folder / "log.csv", ["t", "q", "w", "tau"], columns, "%.18e")
 
 
 PUSHED = ("mechanism: {inclination: 0}", "without: [gravity]")

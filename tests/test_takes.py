@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.command import palpate
 from tests.drawer_files import NOISE_M, NOISE_N, simulate
+from tests.oracles.tables import save_table
 
 STIFFNESS, ZERO_DEG = 6.0, 12.0
 
@@ -18,7 +19,7 @@ def take(folder: Path, name: str, zero_deg: float, signals: str = "", static: st
     rng, (t, x, f) = np.random.default_rng(len(name)), (column[::10] for column in simulate())
     q, torque = 2 * (x + rng.normal(0, NOISE_M, len(x))), f + STIFFNESS * 2 * x + rng.normal(0, NOISE_N, len(x))
     columns = np.column_stack([t, np.degrees(q) + zero_deg, torque])
-    np.savetxt(folder / f"{name}.csv", columns, delimiter=",", header="t,q [deg],tau [N m]", comments="")
+    save_table(folder / f"{name}.csv", ["t", "q [deg]", "tau [N m]"], columns, "%.18e")
     path = folder / f"{name}.yaml"
     path.write_text(
         f"object: hinge\nstage: body\nrecordings: {{signals: {{file: {name}.csv, angle: q, torque: tau{signals}}}}}\n"

@@ -248,9 +248,11 @@ def wandering(rng: np.random.Generator, t: Array) -> tuple[Array, Array]:
             grip = np.where(t >= now, 1 - _smooth((t - now) / 0.15), grip) if held else grip
             place = np.radians(1.0)
         else:
-            wave = sum(np.sin(2 * np.pi * f * t + p) for f, p in rng.uniform([0.7, 0], [3, 6], (4, 2)))
+            waves = rng.uniform([0.7, 0], [3, 6], (4, 2))
             goal = np.where(t >= now, place + (to - place) * _smooth(u / 0.85), goal)
-            goal = goal + np.where(inside, 0.35 * shake * wave * _smooth(4 * u) * _smooth(4 * (1 - u)), 0.0)
+            if shake:
+                wave = sum(np.sin(2 * np.pi * f * t + p) for f, p in waves)
+                goal = goal + np.where(inside, 0.35 * shake * wave * _smooth(4 * u) * _smooth(4 * (1 - u)), 0.0)
             grip = grip if held else np.where(t >= now, _smooth((t - now) / 0.3), grip)
             place = to
         held, now = to is not None, now + seconds

@@ -54,20 +54,21 @@ def simulate(kind: Kind, seed: int = 0, turned_deg: float = 0.0) -> Moved:
     data = mujoco.MjData(world)
     phases, at = rng.uniform(0, 2 * np.pi, (4, 6)), np.array([0.12, 0.05, -0.55])
     every = round(1 / (500.0 * STEP_S))
+    arm, com = (np.cross(x, np.eye(3)).T for x in (at, COM))  # products with these matrices are cross products
     times, turns, wrenches = [], [], []
     _settle(mujoco, world, data)
     pushes = zip(*_pushes(np.arange(round(LENGTH_S / STEP_S)) * STEP_S, phases), strict=True)
     for i, (force, twist) in enumerate(pushes):
         R = np.array(data.xmat[1]).reshape(3, 3)
         inside = R.T @ force
-        wrench = np.concatenate([inside, np.cross(at, inside) + twist])
+        wrench = np.concatenate([inside, arm @ inside + twist])
         if i % every == 0:
             times.append(i * STEP_S)
             turns.append(R.copy())
             wrenches.append(wrench)
         data.xfrc_applied[1, :3] = R @ wrench[:3]
         # MuJoCo applies it at the centre of mass
-        data.xfrc_applied[1, 3:] = R @ (wrench[3:] - np.cross(COM, wrench[:3]))
+        data.xfrc_applied[1, 3:] = R @ (wrench[3:] - com @ wrench[:3])
         mujoco.mj_step(world, data)
     held = np.array(wrenches)  # each for a step: at a sample, the mean of those before and after it
     held[1:] = 0.5 * (held[1:] + held[:-1])

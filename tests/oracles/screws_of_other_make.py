@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import cos, pi, sin, tanh
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -20,8 +21,8 @@ def hand(t: float, turned: float) -> float:
     if t < 3:
         return 0.0
     begin = min((t - 3) / 2, 1.0) ** 2
-    way = turned / 2 * (1 - np.cos(2 * np.pi * (t - 3) / 40)) + 1.6 * np.sin(2 * np.pi * 0.35 * (t - 3))
-    return begin * (way + 0.5 * np.sin(2 * np.pi * 1.3 * (t - 3)))
+    way = turned / 2 * (1 - cos(2 * pi * (t - 3) / 40)) + 1.6 * sin(2 * pi * 0.35 * (t - 3))
+    return begin * (way + 0.5 * sin(2 * pi * 1.3 * (t - 3)))
 
 
 @cache
@@ -36,7 +37,7 @@ def simulate(
     stiff, soft = 25.0, 1.2
 
     def push(s: float) -> float:
-        return 20 * np.sin(2 * np.pi * 0.23 * s) * min(max((s - 3) / 2, 0.0), 1.0)
+        return 20 * sin(2 * pi * 0.23 * s) * min(max((s - 3) / 2, 0.0), 1.0)
 
     def moment(s: float, q: float, v: float) -> float:
         rate = (hand(s + 1e-4, turned) - hand(s - 1e-4, turned)) / 2e-4
@@ -48,7 +49,7 @@ def simulate(
         free = moment(s, q, v) + pitch * along
         if s < 3:  # the thread holds it
             return [0.0, 0.0]
-        return [v, (free - b * v - (c + rub * abs(along)) * np.tanh(v / 2e-3)) / i]
+        return [v, (free - b * v - (c + rub * abs(along)) * tanh(v / 2e-3)) / i]
 
     y = solve_ivp(slope, (0, LENGTH_S), [0.0, 0.0], t_eval=t, rtol=1e-8, atol=1e-9, max_step=0.01, method="LSODA").y
     moments = np.array([moment(*at) if at[0] >= 3 else 0.0 for at in zip(t.tolist(), *y.tolist(), strict=True)])

@@ -95,19 +95,28 @@ class HandMotion:
         R = Rz(yaw) Ry(pitch) Rx(roll), turn after turn: omega' = R'omega + axis rate, and its derivative.
         """
         q, v, b = self.coordinates(t)
-        omega = omega_dot = np.zeros((len(t), 3))
-        for i in (2, 1, 0):
-            axis = np.eye(3)[i]
-            back, rate = Rotation.from_rotvec(-np.outer(q[i], axis)), np.outer(v[i], axis)
-            omega, omega_dot = back.apply(omega), back.apply(omega_dot)
-            omega_dot = omega_dot + np.outer(b[i], axis) + np.cross(omega, rate)
-            omega = omega + rate
-        world = b[3:] + np.array([0.0, 0.0, self.gravity])[:, None]
-        return Motion(t, np.einsum("nij,in->nj", rotation_of(q), world), omega, omega_dot)
+        felt = b[3:] + np.array([0.0, 0.0, self.gravity])[:, None]
+        omega = omega_dot = np.zeros((3, len(t)))
+        for i, j, k in ((2, 0, 1), (1, 2, 0), (0, 1, 2)):
+            cos, sin = np.cos(q[i]), np.sin(q[i])
+            felt, omega, omega_dot = (_turned_back(x, j, k, cos, sin) for x in (felt, omega, omega_dot))
+            omega_dot[i] += b[i]
+            omega_dot[j] += omega[k] * v[i]  # omega x axis rate
+            omega_dot[k] -= omega[j] * v[i]
+            omega[i] += v[i]
+        felt, omega, omega_dot = (np.ascontiguousarray(x.T) for x in (felt, omega, omega_dot))
+        return Motion(t, felt, omega, omega_dot)
 
     def rotation(self, t: FloatArray) -> FloatArray:
         """R_world_sensor at times t, (samples, 3, 3)."""
         return rotation_of(self.coordinates(t)[0])
+
+
+def _turned_back(x: FloatArray, j: int, k: int, cos: FloatArray, sin: FloatArray) -> FloatArray:
+    """Vectors (3, samples) in axes that were turned from j towards k."""
+    turned = x.copy()
+    turned[j], turned[k] = cos * x[j] + sin * x[k], cos * x[k] - sin * x[j]
+    return turned
 
 
 def rotation_of(q: FloatArray) -> FloatArray:
