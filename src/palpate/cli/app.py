@@ -11,6 +11,7 @@ from palpate.cli.identify import compare, explain, identify, reproduce, validate
 from palpate.cli.inspect import inspect
 from palpate.cli.model import export, simulate
 from palpate.cli.start import demo, new, schema, twin
+from palpate.cli.studio import studio
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,7 +40,7 @@ def palpate(
 
 
 VERBS = (
-    *(demo, new, twin, inspect, explain),
+    *(demo, new, twin, studio, inspect, explain),
     *(identify, variants, validate, compare),
     *(simulate, export),
     *(reproduce, schema),

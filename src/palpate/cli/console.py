@@ -130,6 +130,8 @@ class Done:
     failure: str = ""
     save: Path | None = None
     """A file for the data."""
+    then: Callable[[], None] | None = None
+    """What goes on after that, until it is interrupted."""
 
 
 def verb(function: Callable[..., Done | None]) -> Callable[..., None]:
@@ -180,6 +182,8 @@ def _finish(done: Done, *, as_json: bool, quiet: bool) -> None:
     except (BrokenPipeError, SystemExit):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit from None
+    if done.then is not None:
+        done.then()
     if done.failure:
         if quiet:
             typer.echo(f"palpate: {done.failure}", err=True)

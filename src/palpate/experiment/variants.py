@@ -10,6 +10,7 @@ from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.run import prepare_experiment
 from palpate.experiment.stage.inputs import fit_balance, move
+from palpate.experiment.stage.prepare import Prepared
 from palpate.identify import Balance
 from palpate.identify.variants import Ranking, door_variants, rank_variants
 from palpate.progress import Tell, portion, silent
@@ -20,7 +21,11 @@ def rank_body(experiment: Experiment[Any], tell: Tell = silent) -> Ranking:
     if experiment.config.stage != "body":
         wrong = f"only bodies have variants; this is an experiment of the stage {experiment.config.stage!r}"
         raise experiment.problem("stage", wrong, "give one of stage: body")
-    prepared = prepare_experiment(experiment, portion(tell, 0.0, 0.8))
+    return rank_prepared(experiment, prepare_experiment(experiment, portion(tell, 0.0, 0.8)), tell)
+
+
+def rank_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = silent) -> Ranking:
+    """The same of an experiment whose recordings are on one clock already."""
     if prepared.inputs.main is None:
         raise experiment.problem("object", "only objects with one freedom have variants", "give a door or a drawer")
     balance = fit_balance(prepared.inputs, move(prepared.inputs))

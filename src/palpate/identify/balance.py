@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from palpate.elements import Element
 from palpate.errors import DataProblem, PalpateError
-from palpate.identify.pieces import PIECES, shortest_piece
+from palpate.identify.pieces import PIECES, Blocks, shortest_piece
 from palpate.model import Model
 from palpate.motion.derivatives import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray, triangular
@@ -516,16 +516,18 @@ def compress(
     balance: Balance,
     segments: Sequence[Segment],
     *,
-    noise: MotionNoise | None = None,
+    noise: Blocks | None = None,
     pieces: int = PIECES,
     block: int = BLOCK,
+    source: Blocks | None = None,
 ) -> Compressed:
     """Read the segments once and keep their factors, in about `pieces` pieces for the statistics.
 
     The low-pass, if there is one, stays inside each segment: half its length is lost at either end, and nothing of a
     test segment leaks into a train segment. A decimated row stands for `step` samples and is weighted so.
+    source: where the blocks come from, if they are not to be made.
     """
-    (compressed,), parts = _compress(balance, (balance.wrench,), segments, pieces, block)
+    (compressed,), parts = _compress(balance, (balance.wrench,), segments, pieces, block, source=source)
     if noise is not None:
         of_noise = balance.step * np.concatenate([_noise(balance, noise, part) for part in parts])
         compressed = replace(compressed, noise=of_noise)
@@ -557,6 +559,7 @@ def _compress(
     block: int,
     *,
     joined: bool = False,
+    source: Blocks | None = None,
 ) -> tuple[list[Compressed], list[_Part]]:
     """The compressed balance with each wrench, all pieces of it (joined: those that count as one); and the parts in
     which it was read.
@@ -570,7 +573,7 @@ def _compress(
     rows, number = len(balance.weights), len(wrenches)
     y = slice(-rows * number if balance.by_features else -number, None)
     grams, samples, low, high = (list[FloatArray]() for _ in range(4))
-    source, kept, room = _Several(balance, wrenches), dict[_Part, list[FloatArray]](), _ROOM
+    source, kept, room = source or _Several(balance, wrenches), dict[_Part, list[FloatArray]](), _ROOM
     factors, again, by_gram = dict[_Part, FloatArray](), set[_Part](), None
     longest = max((outputs - 1) * balance.step + balance.taps for part in parts for _, outputs in part.blocks)
     # a number of rows that BLAS likes; blocks come and go in the same memory, which stays near the processor
@@ -684,7 +687,7 @@ def _used(balance: Balance, used: BoolArray, part: _Part) -> NDArray[np.int64]:
     return np.array([np.count_nonzero(used[first + i * each : first + (i + 1) * each]) for i in range(part.pieces)])
 
 
-def _noise(balance: Balance, noise: MotionNoise, part: _Part) -> FloatArray:
+def _noise(balance: Balance, noise: Blocks, part: _Part) -> FloatArray:
     """Z'Z of the noise alone, per piece; of a long one some blocks, spread evenly, stand for all.
 
     What that adds to the scatter between pieces is in the intervals.
@@ -741,9 +744,7 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
         done += take
 
 
-def _blocks(
-    balance: Balance, source: _Several | MotionNoise, part: _Part, out: FloatArray | None = None
-) -> Iterator[FloatArray]:
+def _blocks(balance: Balance, source: Blocks, part: _Part, out: FloatArray | None = None) -> Iterator[FloatArray]:
     """The blocks (groups, entries, samples) of one part; out: where each may be put."""
     for first, outputs in part.blocks:
         yield source.block(first, first + (outputs - 1) * balance.step + balance.taps, out)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from palpate.motion.derivatives import Lowpass
+from palpate.physics.arrays import FloatArray
 
 PIECES = 100
 """A recording is cut into about so many pieces, for statistics ..."""
@@ -14,3 +17,11 @@ def shortest_piece(lowpass: Lowpass | None, samples: int, step_s: float) -> floa
     """In samples, of so many: never so short that neighbours say the same, which half a filter sees to."""
     usual = SHORTEST_PIECE_S / step_s
     return usual if lowpass is None else min(usual, max(len(lowpass.taps) / 2, samples / FEW))
+
+
+class Blocks(Protocol):
+    """What makes the low-passed blocks of a balance, as `Balance.block` does."""
+
+    def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """Samples start:stop, low-passed: (1 or rows, entries, outputs); out: where it may be put."""
+        ...

@@ -91,10 +91,11 @@ def shipped_experiments() -> dict[str, Path]:
     return {p.name.removesuffix(".yaml"): Path(str(p)) for p in folder.iterdir() if p.name.endswith(".yaml")}
 
 
-def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Experiment[Any]:
+def read_experiment(source: str | Path, *, data: str | Path | None = None, text: str | None = None) -> Experiment[Any]:
     """Read and check an experiment file, or one that ships with palpate by its name.
 
-    `data` is the folder of the recordings when it is not the experiment file's own.
+    `data` is the folder of the recordings when it is not the experiment file's own; `text` is what is to be written
+    into the file, checked as if it stood there.
     """
     shipped = shipped_experiments()
     path = Path(source)
@@ -107,7 +108,7 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
         raise FileProblem(path, "is a folder, not an experiment file", remedy=_inside(path, str(source) in shipped))
     elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
-    tree, lines = parse(path)
+    tree, lines = parse(path, text)
     experiment = Experiment(path, path.parent if data is None else Path(data), cast("Any", None), lines)
     stage = tree.get("stage", "handle")
     if stage not in ROOTS:

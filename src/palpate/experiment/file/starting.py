@@ -150,10 +150,10 @@ def _parts(model: Model, parts: Parts, *, edit: bool) -> str:
     mechanism: Options = data["mechanism"]
     lengths = _lengths(mechanism) if edit else {}
     lines = ["# The object's own mechanism and elements. Uncomment what differs here:"]
-    lines += [f"# mechanism: {_flow(mechanism, coordinates, parts=parts)}"]
+    lines += [f"# mechanism: {options_text(mechanism, coordinates, parts=parts)}"]
     if lengths:
-        each = [f"  {_flow({k: v}, coordinates, mechanism, parts)[1:-1]}" for k, v in lengths.items()]
-        short = f"mechanism: {_flow(lengths, coordinates, mechanism, parts)}"
+        each = [f"  {options_text({k: v}, coordinates, mechanism, parts)[1:-1]}" for k, v in lengths.items()]
+        short = f"mechanism: {options_text(lengths, coordinates, mechanism, parts)}"
         measured = [short] if len(short) <= FLOW else ["mechanism:", *each]
         lines = [f"{measured[0]}   # EDIT: measured on yours", *measured[1:], *lines[:1]]
     zones = [e.name for e in model.elements if e.borders and edit]
@@ -161,7 +161,7 @@ def _parts(model: Model, parts: Parts, *, edit: bool) -> str:
         lines += ["elements:                           # with estimate: true, the search for zones starts from these"]
     for element in data["elements"]:
         zone = element["name"] in zones
-        shown = _flow(element | ({"estimate": True} if zone else {}), coordinates, parts=parts)
+        shown = options_text(element | ({"estimate": True} if zone else {}), coordinates, parts=parts)
         lines.append(f"- {shown}" if zone else f"# - {shown}")
     if not zones:
         lines.insert(len(lines) - len(data["elements"]), "# elements:")
@@ -179,7 +179,9 @@ def _lengths(part: Options) -> Options:
     return lengths | {k: v for k, v in inside.items() if v}
 
 
-def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None = None, parts: Parts = SHIPPED) -> str:
+def options_text(
+    part: Options, coordinates: Mapping[str, str], typed: Options | None = None, parts: Parts = SHIPPED
+) -> str:
     """Options as they are written in an experiment file, with their units; what is not given or usual is left out."""
     typed = part if typed is None else typed
     units, kind = option_units(typed, coordinates, parts), parts.types.get(str(typed.get("type")))
@@ -187,7 +189,9 @@ def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None =
 
     def shown(name: str, value: Any) -> str:
         if isinstance(value, dict):
-            return _flow(cast("Options", value), coordinates, same_part(cast("Options", value), typed[name]), parts)
+            return options_text(
+                cast("Options", value), coordinates, same_part(cast("Options", value), typed[name]), parts
+            )
         if isinstance(value, list):
             return "[" + ", ".join(shown(name, entry) for entry in cast("list[Any]", value)) + "]"
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -13,15 +13,20 @@ Place = tuple[str, ...]
 """Keys and numbers of entries from the top of the file."""
 
 
-def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
-    """The content of a YAML file, and lines counted from 1."""
-    from ruamel.yaml import YAML, YAMLError
-
+def read_text(path: Path) -> str:
+    """The text of a YAML file."""
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         wrong = f"is not a text file ({error.reason})"
         raise FileProblem(path, wrong, remedy="give the experiment's YAML file") from None
+
+
+def parse(path: Path, text: str | None = None) -> tuple[dict[str, Any], dict[Place, int]]:
+    """The content of a YAML file, and lines counted from 1; text: what is to be written there."""
+    from ruamel.yaml import YAML, YAMLError
+
+    text = read_text(path) if text is None else text
     try:
         tree = YAML(typ="rt").load(text)
     except (YAMLError, ValueError) as error:

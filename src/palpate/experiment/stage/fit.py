@@ -601,9 +601,22 @@ def _between_stops(
         inputs, balance = inputs.with_model(shaped.model), replace(balance, model=shaped.model)
     tell("compressing", 0.5)
     train = compressed(inputs, moved, plan.segments, balance, noise)
+    spring = quasi_static_spring(inputs, balance, plan)
+    train, weights, solution = solve_train(inputs, train, plan, spring)
+    balance = replace(balance, weights=train.weights)
+    prediction = predict(inputs, moved, balance, solution.p, segments, near)
+    return Fit(inputs, plan, moved, balance, noise, train, weights, solution, shaped, spring, prediction)
+
+
+def solve_train(
+    inputs: Inputs, train: Compressed, plan: Plan, spring: QuasiStatic | None = None, start: FloatArray | None = None
+) -> tuple[Compressed, FloatArray, Solution]:
+    """The compressed segments with the rows' weights, how much each piece counts in a robust fit, and the parameters.
+
+    spring: of the first of two steps; start: theta of a fit to nearly the same data.
+    """
     weighed, weights = robust(train)
     train = weighed if plan.robust else train
-    spring = quasi_static_spring(inputs, balance, plan)
     fixed = None if spring is None else spring.values
     if inputs.sigma is None and len(inputs.mechanism.rows) > 1 and not inputs.filtering.published:
         # weights of the rows from what is left of each (feasible generalised least squares); unwanted ones stay out
@@ -613,10 +626,7 @@ def _between_stops(
             left = np.maximum(train.rms(solve_p(train, **_believed(free, fixed, None))), 1e-9)
             sigma = np.where(unwanted, stage_inputs.UNWANTED * left.max(), left)
             train = replace(train, weights=sigma.min() / sigma)
-        balance = replace(balance, weights=train.weights)
-    solution = solve_with(inputs, train, fixed)
-    prediction = predict(inputs, moved, balance, solution.p, segments, near)
-    return Fit(inputs, plan, moved, balance, noise, train, weights, solution, shaped, spring, prediction)
+    return train, weights, solve_with(inputs, train, fixed, start=start)
 
 
 def _shapes_in_data(balance: Balance, segments: Sequence[Segment], near: Mapping[str, float] | None = None) -> Shaped:

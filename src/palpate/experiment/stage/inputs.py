@@ -690,8 +690,8 @@ def compressed(
 ) -> Compressed:
     """The segments of a `whole_balance`. Where something rests, only the rows that its friction does not enter."""
     moving = compress(fit_balance(inputs, moved, whole), segments, noise=noise)
-    still = _at_rest(inputs, moved, segments, whole)
-    return moving if still is None else _joined(moving, compress(still, segments))
+    still = balance_at_rest(inputs, moved, segments, whole)
+    return moving if still is None else joined_with(moving, compress(still, segments))
 
 
 def compressed_each(
@@ -702,13 +702,15 @@ def compressed_each(
     Their pieces are joined, which is enough for values.
     """
     moving = compress_each(fit_balance(inputs, moved, whole), wrenches, segments, joined=True)
-    still = _at_rest(inputs, moved, segments, whole)
+    still = balance_at_rest(inputs, moved, segments, whole)
     if still is None:
         return moving
-    return [_joined(a, b) for a, b in zip(moving, compress_each(still, wrenches, segments, joined=True), strict=True)]
+    return [
+        joined_with(a, b) for a, b in zip(moving, compress_each(still, wrenches, segments, joined=True), strict=True)
+    ]
 
 
-def _at_rest(inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance) -> Balance | None:
+def balance_at_rest(inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance) -> Balance | None:
     """The rows of samples at rest that friction does not enter; None where there are none."""
     still = inputs.mechanism.at_rest()
     if still is None or whole.used is None or inputs.filtering.published:
@@ -720,7 +722,8 @@ def _at_rest(inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: B
     return low_balance(inputs, at, rests)
 
 
-def _joined(moving: Compressed, still: Compressed) -> Compressed:
+def joined_with(moving: Compressed, still: Compressed) -> Compressed:
+    """The rows of what moves and of what rests in one."""
     return merge(moving, replace(still, model=moving.model))
 
 

@@ -167,7 +167,7 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         model=model,
         times_s=even.times_s,
         sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
-        filtering=_filtering(experiment, model, even.times_s, q, static, doubts=findings, gyroscope=table.gyroscope),
+        filtering=filtering_of(experiment, model, even.times_s, q, static, doubts=findings, gyroscope=table.gyroscope),
         q=q,
         measured=np.where(np.isfinite(even.seen_x[:, 1:2]), wrench, np.nan)[None],
         zero="none" if static is None or free else "still",
@@ -202,7 +202,7 @@ def _by_axes(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         model=model,
         times_s=even.times_s,
         sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
-        filtering=_filtering(experiment, model, even.times_s, q, static, doubts=findings),
+        filtering=filtering_of(experiment, model, even.times_s, q, static, doubts=findings),
         q=q,
         measured=np.where(np.isfinite(even.seen_x.sum(axis=1, keepdims=True)), wrench, np.nan)[None],
         zero="none" if static is None else "still",
@@ -309,7 +309,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         model=model,
         times_s=times,
         sensors=sensors,
-        filtering=_filtering(experiment, model, times, q, static, smoothed, findings, gyroscope=body.gyroscope),
+        filtering=filtering_of(experiment, model, times, q, static, smoothed, findings, gyroscope=body.gyroscope),
         q=q,
         smoothed=smoothed,
         poses=poses,
@@ -603,7 +603,7 @@ OTHER_SIDE = {"on-handle": "on-other-side", "on-other-side": "on-handle"}
 # --- what every way shares ------------------------------------------------------------------------------------------
 
 
-def _filtering(
+def filtering_of(
     experiment: Experiment[Any],
     model: Model,
     times_s: FloatArray,

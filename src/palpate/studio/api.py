@@ -1,0 +1,237 @@
+"""The studio's pages and answers: thin over the bench; every known error is a sentence in the page."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from palpate.errors import FileProblem, PalpateError
+from palpate.experiment.comparison import compare
+from palpate.experiment.stage.result import read_result
+from palpate.files import short_names
+from palpate.studio import wizard
+from palpate.studio.bench import KINDS, Bench, Segments
+from palpate.studio.document import Stale
+from palpate.studio.folder import Folder
+from palpate.studio.security import Guard
+
+SANDBOX = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+)
+"""For pages that lie in the folder: whoever wrote them may not speak for the studio."""
+SHOWN = (".html", ".json", ".svg", ".png", ".csv", ".yaml", ".js", ".txt", ".md")
+"""Files of results that the page links to."""
+
+
+@dataclass(slots=True)
+class Session:
+    """The folder, and the experiment that is open."""
+
+    folder: Folder
+    chosen: tuple[str, ...] = ()
+    """Recordings that were named on the command line."""
+    bench: Bench | None = None
+    opened: dict[str, Bench] = field(default_factory=dict[str, Bench])
+
+    def open(self, name: str) -> Bench:
+        """Put an experiment on the bench; one that was there stays as it is."""
+        path = self.folder.path(name)
+        if not path.is_file():
+            raise FileProblem(name, "there is no such file", remedy="it may have been moved: look at the list again")
+        if name not in self.opened:
+            self.opened[name] = Bench(self.folder, path)
+        self.bench = self.opened[name]
+        return self.bench
+
+    def bench_of(self, name: str) -> Bench:
+        """The open experiment of this name."""
+        if name not in self.opened:
+            return self.open(name)
+        return self.opened[name]
+
+    def close(self) -> None:
+        """End what runs."""
+        for bench in self.opened.values():
+            bench.close()
+
+
+def build_app(session: Session, token: str, hosts: frozenset[str], port: int) -> Any:
+    """The studio as an ASGI application."""
+    answers: dict[str, Callable[[Session, dict[str, Any]], Any]] = {
+        "open": lambda s, x: s.open(_text(x, "file")).state(),
+        "answer": lambda s, x: _bench(s, x).answer(_segments(x)),
+        "segments": lambda s, x: _then(_bench(s, x), lambda b: b.set_segments(_segments(x), _text(x, "revision"))),
+        "change": lambda s, x: _then(_bench(s, x), lambda b: b.change(_map(x, "changes"), _text(x, "revision"))),
+        "undo": lambda s, x: _then(_bench(s, x), lambda b: b.undo(_text(x, "revision"))),
+        "reload": lambda s, x: _then(_bench(s, x), lambda b: b.refresh(again=True)),
+        "variants": lambda s, x: _bench(s, x).rank(),
+        "adopt": lambda s, x: _then(_bench(s, x), lambda b: b.adopt(_text(x, "name"), _text(x, "revision"))),
+        "save": lambda s, x: {"written": _bench(s, x).save_result()},
+        "lines": _lines,
+        "scene": lambda s, x: _bench(s, x).scene(_number(x, "from"), _number(x, "to")),
+        "laws": lambda s, x: _bench(s, x).laws(),
+        "guess": lambda s, x: wizard.guess(s.folder, _texts(x, "files"), str(x.get("header") or ""), _rate(x)),
+        "draft": lambda s, x: wizard.draft(s.folder, _text(x, "file"), _text(x, "text"), _map(x, "changes")),
+        "create": lambda s, x: s.open(
+            s.folder.name(wizard.create(s.folder, _text(x, "file"), _text(x, "text")))
+        ).state(),
+        "compare": _compare,
+    }
+
+    async def asked(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in answers:
+            return _sentence(404, f"there is no {name!r} here")
+        try:
+            given: Any = json.loads(await request.body() or b"{}")
+        except ValueError:
+            return _sentence(400, "the request is not JSON")
+        if not isinstance(given, dict):
+            return _sentence(400, "the request is no object")
+        return await _answered(lambda: answers[name](session, cast("dict[str, Any]", given)))
+
+    async def state(request: Request) -> Response:
+        name = request.query_params.get("file", "")
+        return await _answered(lambda: session.bench_of(name).state())
+
+    async def listing(_: Request) -> Response:
+        current = None if session.bench is None else session.folder.name(session.bench.path)
+        return await _answered(lambda: session.folder.listing() | {"chosen": session.chosen, "open": current})
+
+    async def in_folder(request: Request) -> Response:
+        return await _answered(lambda: _file(session.folder.path(request.path_params["path"])))
+
+    async def report(request: Request) -> Response:
+        bench = session.bench_of(request.query_params.get("file", ""))
+        if bench.full is None:
+            return _sentence(404, "there is no report yet")
+        return _file(bench.full.out / "report.html")
+
+    routes = [
+        Route("/", _page),
+        Route("/page/{path:path}", _asset),
+        Route("/api/state", state),
+        Route("/api/folder", listing),
+        Route("/api/report", report),
+        Route("/api/{name}", asked, methods=["POST"]),
+        Route("/files/{path:path}", in_folder),
+    ]
+    return Guard(Starlette(routes=routes), token, hosts, port)
+
+
+async def _answered(answer: Callable[[], Any]) -> Response:
+    """What a function returns, as JSON; a known error as a sentence. It runs beside the event loop."""
+    from starlette.concurrency import run_in_threadpool
+
+    try:
+        made = await run_in_threadpool(answer)
+    except Stale as error:
+        return _sentence(409, str(error))
+    except PalpateError as error:
+        return _sentence(422, str(error))
+    return made if isinstance(made, Response) else JSONResponse(made)
+
+
+def _sentence(status: int, text: str) -> Response:
+    return JSONResponse({"error": text}, status)
+
+
+def _then(bench: Bench, act: Callable[[Bench], None]) -> dict[str, Any]:
+    act(bench)
+    return bench.state()
+
+
+async def _page(_: Request) -> Response:
+    return _shipped("index.html")
+
+
+async def _asset(request: Request) -> Response:
+    return _shipped(request.path_params["path"])
+
+
+def _shipped(name: str) -> Response:
+    """A file of the page."""
+    root = Path(str(resources.files("palpate.studio") / "page"))
+    path = root / name
+    if ".." in Path(name).parts or not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
+        return PlainTextResponse("there is no such file", 404)
+    kind = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}.get(path.suffix)
+    return Response(path.read_bytes(), media_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream")
+
+
+def _file(path: Path) -> Response:
+    """A file of the folder, to look at."""
+    if not path.is_file() or path.suffix.lower() not in SHOWN or path.name.startswith("."):
+        return _sentence(404, f"there is no {path.name} to show")
+    headers = {"content-security-policy": SANDBOX}
+    kind = mimetypes.guess_type(path.name)[0] or "text/plain"
+    return FileResponse(path, headers=headers, media_type="text/plain" if path.suffix == ".yaml" else kind)
+
+
+def _lines(session: Session, given: dict[str, Any]) -> Any:
+    bench = _bench(session, given)
+    ends = _number(given, "from"), _number(given, "to")
+    return bench.lines(_texts(given, "keys"), *ends, int(_number(given, "pixels")))
+
+
+def _compare(session: Session, given: dict[str, Any]) -> Any:
+    paths = [session.folder.path(name) for name in _texts(given, "results")]
+    labels = short_names([path.parent for path in paths])
+    return compare(dict(zip(labels, map(read_result, paths), strict=True)))
+
+
+# --- what a request holds -----------------------------------------------------------------------------------------
+
+
+def _bench(session: Session, given: dict[str, Any]) -> Bench:
+    return session.bench_of(_text(given, "file"))
+
+
+def _text(given: dict[str, Any], key: str) -> str:
+    value = given.get(key)
+    if not isinstance(value, str):
+        raise PalpateError(f"the request lacks {key!r}")
+    return value
+
+
+def _texts(given: dict[str, Any], key: str) -> list[str]:
+    value = given.get(key)
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in cast("list[Any]", value)):
+        raise PalpateError(f"the request lacks the list {key!r}")
+    return cast("list[str]", value)
+
+
+def _map(given: dict[str, Any], key: str) -> dict[str, Any]:
+    value = given.get(key)
+    if not isinstance(value, dict):
+        raise PalpateError(f"the request lacks {key!r}")
+    return cast("dict[str, Any]", value)
+
+
+def _number(given: dict[str, Any], key: str) -> float:
+    value = given.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PalpateError(f"the request lacks the number {key!r}")
+    return float(value)
+
+
+def _rate(given: dict[str, Any]) -> float | None:
+    return None if given.get("rate") in (None, "") else _number(given, "rate")
+
+
+def _segments(given: dict[str, Any]) -> Segments:
+    try:
+        spans = {k: [(float(a), float(b)) for a, b in v] for k, v in _map(given, "segments").items() if k in KINDS}
+    except (TypeError, ValueError):
+        raise PalpateError("segments are lists of [from, to] in s") from None
+    return {kind: spans.get(kind, []) for kind in KINDS}

@@ -1,0 +1,168 @@
+/* The Fit view: numbers, verdict, curves, and what can be changed; which of quick and full answer is shown, it says. */
+
+import uPlot from "uplot";
+import { ask, between, capital, fill, h, shown, unitText } from "./dom.js";
+import { createTimeline } from "./timeline.js";
+
+const MEANING = {uncertain: "the interval is wide beside the value", "prior-dominated": "the prior says more than the data", "not-identifiable": "the data do not show it", fixed: "held"};
+
+export function createFit(container, studio) {
+  const nothing = h("div", {class: "card"}, h("p", {}, "Open an experiment in Data first."));
+  const table = h("div", {class: "card"}), verdict = h("div", {class: "card"}), charts = h("div", {class: "card"}), laws = h("div", {class: "card"});
+  const model = h("div", {class: "card"}), variants = h("div", {class: "card"}), all = h("div", {hidden: true});
+  const line = createTimeline(charts, {tracks: studio.tracks, onSegments: studio.segments, label: "Measured and estimated", height: 150});
+  all.append(h("div", {class: "grid"}, h("div", {}, table, charts), h("div", {}, verdict, model, variants, laws)));
+  container.append(nothing, all);
+  let ranking = null, ranked = "", modelKey = "", lawsOf = "", drawn = "";
+
+  const current = () => {
+    const {state, quick} = studio;
+    if (quick) return {...quick, kind: "quick"};
+    if (state.result && state.result.current) return {parameters: state.result.parameters, rms: state.result.rms, kind: "full", total: true};
+    return state.answer ? {...state.answer, kind: "quick"} : null;
+  };
+
+  function draw() {
+    const {state} = studio, ready = Boolean(state && state.answer);
+    nothing.hidden = ready;
+    all.hidden = !ready;
+    if (!ready) {
+      fill(nothing, h("p", {}, state === null ? "Open an experiment in Data first." : state.work.phase === "failed" ? state.work.message : `${capital(state.work.step || "reading")} …`));
+      return;
+    }
+    numbers();
+    const rows = Object.values(state.answer.rms)[0] || {}, headings = Object.entries(rows).flatMap(([name, e]) => [
+      {key: `row:${name}`, title: name, unit: unitText(e.unit), lines: ["measured", "estimated"], about: "", shown: true},
+      {key: `left:${name}`, title: `what is left of ${name}`, unit: unitText(e.unit), lines: ["measured − estimated"], about: "", shown: Object.keys(rows).length === 1}]);
+    line.show(headings, state.span);
+    if (!studio.dragging) line.segments(state.segments);
+    const key = JSON.stringify([state.revision, state.answer.parameters]);
+    if (key !== drawn) {
+      drawn = key;
+      line.reload();
+      drawLaws();
+    }
+    judged(state);
+    controls(state);
+    drawVariants(state);
+  }
+
+  function numbers() {
+    const {state} = studio;
+    if (!state || !state.answer || container.hidden) return;
+    const answer = current(), words = state.result ? state.result.parameters : {}, references = Object.entries((state.result && state.result.references) || {});
+    const kind = answer.kind === "full" ? h("span", {class: "badge good"}, "full answer") : h("span", {class: "badge warn", id: "kind"}, studio.quick ? `quick answer, ${studio.quick.ms.toFixed(0)} ms` : "quick answer");
+    const how = answer.kind === "full" ? "Values and total 95 % intervals: noise, prior, systematic and model parts."
+      : answer.total ? "Values by the borders as they are now; intervals with the systematic and model parts of the last full run. The full answer follows when you let go."
+        : "Values by the borders as they are now; intervals of the noise alone. Zones, clocks and verdict follow with the full answer.";
+    const rms = Object.entries(answer.rms).filter(([k]) => ["train", "test"].includes(k));
+    fill(table, h("div", {class: "row"}, h("h2", {style: "margin:0"}, state.title), kind), h("p", {class: "soft small", style: "margin:4px 0 8px"}, how),
+      h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Parameters"}, h("table", {id: "parameters"}, h("thead", {}, h("tr", {},
+        ["parameter", "value", "95 % interval", "unit", ...references.map(([label]) => label), "status"].map((t, i) => h("th", {class: i === 1 || i === 2 ? "n" : null, scope: "col"}, t)))),
+      h("tbody", {}, Object.entries(answer.parameters).map(([name, e]) => h("tr", {"data-name": name},
+        h("td", {}, h("b", {}, name), words[name] && words[name].words ? h("span", {class: "soft"}, ` ${words[name].words}`) : null),
+        h("td", {class: "n"}, shown(e.value, e.ci95)), h("td", {class: "n"}, between(e.ci95)), h("td", {}, unitText(e.unit)),
+        references.map(([, values]) => h("td", {class: "n soft"}, values[name] === undefined ? "" : shown(values[name], e.ci95))),
+        h("td", {class: "soft", title: MEANING[e.status] || ""}, e.status)))))),
+      h("p", {class: "small", id: "rms"}, "RMS error: ", rms.map(([k, of], i) => `${i ? "; " : ""}${k} ${Object.entries(of).map(([row, e]) => `${Object.keys(of).length > 1 ? `${row} ` : ""}${e.value === null ? "–" : Number(e.value.toPrecision(3))} ${unitText(e.unit)}`).join(", ")}`).join("")));
+  }
+
+  function judged(state) {
+    const {result, full} = state, fresh = result && result.current, failed = full && full.state === "failed";
+    const next = fresh ? [...new Set([...result.findings.map(f => f.remedy), result.weakest_direction && result.weakest_direction.text].filter(Boolean))] : [];
+    fill(verdict,
+      fresh ? h("div", {class: `verdict ${result.verdict.passed ? "good" : "bad"}`, id: "verdict"}, result.verdict.passed ? "Passed" : "Failed") : h("div", {class: "verdict", id: "verdict"}, failed ? "No result" : "Full answer is on its way …"),
+      failed ? h("p", {}, full.message) : null,
+      !fresh && full && full.state === "running" ? h("p", {class: "soft small"}, `${full.step} `, h("progress", {max: 1, value: full.done, "aria-label": "identifying"})) : null,
+      fresh && result.verdict.reasons.length ? h("ul", {class: "plain"}, result.verdict.reasons.map(r => h("li", {}, r))) : null,
+      fresh && result.warnings.length ? h("details", {}, h("summary", {}, `To know (${result.warnings.length})`), h("ul", {class: "plain small"}, result.warnings.map(w => h("li", {}, w)))) : null,
+      next.length ? [h("h3", {style: "margin-top:10px"}, "To know it better"), h("ul", {class: "plain small"}, next.slice(0, 6).map(t => h("li", {}, capital(t))))] : null,
+      fresh ? h("div", {class: "row", style: "margin-top:10px"}, h("button", {type: "button", class: "main", id: "save", onclick: save}, "Save the result"),
+        result.report ? h("a", {href: `/api/report?file=${encodeURIComponent(state.file)}`, target: "_blank", rel: "noopener"}, "Full report") : null, h("span", {class: "soft small", id: "saved", role: "status"}, saved)) : null);
+  }
+  let saved = "";
+  async function save() {
+    try {
+      const {written} = await ask("/api/save", {file: studio.file});
+      saved = `Written: ${written.join(", ")}`;
+      await studio.list();
+    } catch (error) {
+      saved = error.message;
+    }
+    judged(studio.state);
+  }
+
+  /* --- what can be changed --- */
+  function controls(state) {
+    const key = JSON.stringify([state.revision, state.elements, state.bandwidth_hz, state.fixed, state.prior]);
+    if (key === modelKey) return;
+    modelKey = key;
+    const {elements, prior} = state, without = elements.filter(e => !e.used).map(e => e.name), inner = document.activeElement && document.activeElement.id;
+    const names = Object.keys(state.answer.parameters).filter(n => !(n in state.fixed) && !/^(c_[xyz]|bias)/.test(n));
+    fill(model, h("h2", {}, "Model"),
+      h("fieldset", {class: "small", style: "border:0;padding:0;margin:0 0 10px"}, h("legend", {class: "soft"}, "Effects in it"), elements.map(e => h("div", {class: "row"}, h("label", {class: "check"},
+        h("input", {type: "checkbox", id: `e-${e.name}`, checked: e.used, disabled: e.inertial || e.added, onchange: x => studio.change({without: x.target.checked ? emptied(without.filter(n => n !== e.name)) : [...without, e.name]})}),
+        ` ${e.name}`, h("span", {class: "soft"}, ` ${e.type.replaceAll("-", " ")} on ${e.acts_on}`)), e.zone && e.estimated ? h("span", {class: "badge"}, "zone searched for") : null))),
+      h("div", {class: "row small"}, h("label", {for: "bandwidth"}, "Bandwidth"),
+        h("input", {id: "bandwidth", type: "number", min: 0.5, step: "any", placeholder: state.bandwidth_hz ? `${Number(state.bandwidth_hz.toPrecision(3))}` : "", value: state.asked_bandwidth_hz ?? "", disabled: state.published,
+          onchange: e => studio.change({"filtering.bandwidth": e.target.value === "" ? null : `${Number(e.target.value)} Hz`})}), h("span", {class: "soft"}, "Hz; empty: chosen from noise and spectrum")),
+      prior ? h("div", {class: "row small", style: "margin-top:6px"}, h("span", {}, "Prior"), h("label", {}, "mass ", h("input", {id: "prior-mass", type: "number", step: "any", value: prior.mass, onchange: e => studio.change({"prior.mass": `${Number(e.target.value)} kg`})}), " kg"),
+        h("label", {}, "known to ", h("input", {id: "prior-spread", type: "number", step: 5, value: Math.round(100 * prior.spread), onchange: e => studio.change({"prior.spread": `${Number(e.target.value)} %`})}), " %")) : null,
+      h("div", {class: "row small", style: "margin-top:6px"}, h("span", {}, "Hold"),
+        h("select", {id: "hold", "aria-label": "Parameter to hold at a value"}, names.map(n => h("option", {value: n}, n))), h("input", {id: "held", type: "number", step: "any", "aria-label": "Value to hold it at, SI"}),
+        h("button", {type: "button", id: "hold-it", onclick: hold}, "Hold it")),
+      Object.entries(state.fixed).map(([n, v]) => h("div", {class: "row small"}, `${n} held at ${v} `, h("button", {type: "button", class: "quiet", onclick: () => studio.change({[`fixed.${n}`]: null})}, "let it go"))));
+    if (inner) document.getElementById(inner)?.focus();
+  }
+  const emptied = list => (list.length ? list : null);
+  function hold() {
+    const name = model.querySelector("#hold").value, value = model.querySelector("#held").value;
+    if (value !== "") studio.change({[`fixed.${name}`]: Number(value)});
+  }
+
+  function drawVariants(state) {
+    variants.hidden = !state.variants;
+    const key = JSON.stringify([ranking, state.revision]);
+    if (key === ranked || variants.hidden) return;
+    ranked = key;
+    const rows = ranking && !ranking.error ? ranking.variants.filter((v, i) => i < 8 || v.name === ranking.chosen) : [];
+    fill(variants, h("h2", {}, "Variants"), h("p", {class: "soft small"}, "Other models of the same recordings, by how well they predict what they have not seen."),
+      h("button", {type: "button", id: "rank", onclick: rank}, ranking ? "Compare again" : "Compare variants"),
+      ranking && ranking.error ? h("p", {role: "alert"}, ranking.error) : null,
+      rows.length ? h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Variants"}, h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "variant"), h("th", {class: "n", scope: "col"}, `unseen, ${unitText(ranking.unit)}`), h("th", {class: "n", scope: "col"}, "numbers"), h("td", {}))),
+        h("tbody", {}, rows.map(v => h("tr", {class: v.name === ranking.chosen ? "hit" : null}, h("td", {}, v.name, v.name === ranking.chosen ? h("div", {class: "soft"}, "simplest as good as the best") : null),
+          h("td", {class: "n"}, v.cross_validated_rms.toPrecision(4)), h("td", {class: "n"}, v.numbers), h("td", {}, h("button", {type: "button", "aria-label": `Adopt ${v.name}`, onclick: () => adopt(v.name)}, "Adopt"))))))) : null);
+  }
+  async function rank() {
+    variants.querySelector("#rank").textContent = "Fitting them …";
+    ranking = await ask("/api/variants", {file: studio.file}).catch(error => ({error: error.message}));
+    drawVariants(studio.state);
+  }
+  async function adopt(name) {
+    await studio.take(() => ask("/api/adopt", {file: studio.file, name, revision: studio.state.revision}));
+    ranking = null;
+    studio.show("fit");
+  }
+
+  /* --- laws --- */
+  async function drawLaws() {
+    const of = await ask("/api/laws", {file: studio.file}).catch(() => null);
+    const key = JSON.stringify(of);
+    if (key === lawsOf) return;
+    lawsOf = key;
+    laws.hidden = of === null;
+    if (of === null) return;
+    const hold = h("div", {class: "plot", role: "img", "aria-label": "Spring and dry friction over the coordinate"}), damp = h("div", {class: "plot", role: "img", "aria-label": "Damping over the coordinate"});
+    const ways = Object.entries(of.damping);
+    fill(laws, h("h2", {}, "Spring and damping"), h("div", {class: "laws"},
+      h("figure", {}, h("figcaption", {}, `holding it, ${of.unit}; the band is dry friction`), hold),
+      h("figure", {}, h("figcaption", {}, `damping, ${of.damping_unit}`), h("div", {class: "legend"}, ways.map(([w], i) => h("span", {}, h("i", {style: `background:${["#1d5fbf", "#b4530a"][i]}`}), w))), damp)));
+    const style = getComputedStyle(document.documentElement), soft = style.getPropertyValue("--soft").trim(), rule = style.getPropertyValue("--line").trim();
+    const plot = (holder, series, data, bands = []) => new uPlot({width: holder.clientWidth || 320, height: 170, legend: {show: false}, cursor: {show: false}, scales: {x: {time: false}}, bands, series: [{}, ...series],
+      axes: [{size: 34, stroke: soft, grid: {stroke: rule}, ticks: {show: false}, values: (_, t) => t.map(x => `${x}${of.x_unit === "deg" ? "°" : ` ${of.x_unit}`}`)}, {size: 52, stroke: soft, grid: {stroke: rule}, ticks: {show: false}}]}, [of.x, ...data], holder);
+    plot(hold, [{stroke: "#1d5fbf", width: 2}, {stroke: "#8888", width: 1}, {stroke: "#8888", width: 1}], [of.hold, of.hold.map((y, i) => y + of.dry[i]), of.hold.map((y, i) => y - of.dry[i])], [{series: [2, 3], fill: "#8884"}]);
+    plot(damp, ways.map((_, i) => ({stroke: ["#1d5fbf", "#b4530a"][i], width: 2})), ways.map(([, y]) => y));
+  }
+
+  return {draw, numbers};
+}

@@ -1,0 +1,58 @@
+/* The Library view: results in the folder, side by side, and their pages. */
+
+import { ask, between, fill, h, shown, unitText } from "./dom.js";
+
+export function createLibrary(container, studio) {
+  const list = h("div", {class: "card"}), compared = h("div", {class: "card", hidden: true}), page = h("div", {class: "card", hidden: true});
+  container.append(list, compared, page);
+  const chosen = new Set();
+  let listed = "", asked = 0;
+
+  async function draw() {
+    const mine = ++asked;
+    await studio.list();
+    if (mine !== asked || !studio.folder) return;
+    const {results, folder} = studio.folder, key = JSON.stringify([results, [...chosen]]);
+    if (key === listed) return;
+    listed = key;
+    const day = t => new Date(1000 * t).toLocaleString(undefined, {dateStyle: "medium", timeStyle: "short"});
+    fill(list, h("h2", {}, `Results in ${folder}`), results.length ? h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Results"}, h("table", {},
+      h("thead", {}, h("tr", {}, h("td", {}), ["title", "folder", "verdict", "when", "pages"].map(t => h("th", {scope: "col"}, t)))),
+      h("tbody", {}, results.map(r => h("tr", {},
+        h("td", {}, r.error ? null : h("input", {type: "checkbox", "aria-label": `Compare ${r.title}, ${r.folder}`, checked: chosen.has(r.file), onchange: e => { e.target.checked ? chosen.add(r.file) : chosen.delete(r.file); compare(); }})),
+        h("td", {}, r.error ? h("span", {}, r.error) : h("b", {}, r.title)), h("td", {class: "soft"}, r.folder),
+        h("td", {}, r.error ? h("span", {class: "badge bad"}, "cannot be read") : h("span", {class: `badge ${r.passed ? "good" : "bad"}`, title: (r.reasons || []).join("; ")}, r.passed ? "passed" : "failed")),
+        h("td", {class: "soft"}, day(r.changed)),
+        h("td", {}, (r.pages || []).map(p => h("button", {type: "button", class: "quiet", onclick: () => open(`${r.folder === "." ? "" : `${r.folder}/`}${p}`)}, p.replace(".html", ""))))))))) : h("p", {class: "soft"}, "None yet: save one in Fit, or run palpate identify here."),
+    results.length > 1 ? h("p", {class: "soft small"}, "Tick two or more takes of one object to compare them.") : null);
+  }
+
+  async function compare() {
+    listed = "";
+    compared.hidden = chosen.size < 2;
+    if (compared.hidden) return;
+    try {
+      const data = await ask("/api/compare", {results: [...chosen]}), labels = Object.keys(data.results);
+      fill(compared, h("h2", {}, "Side by side"), h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Results side by side"}, h("table", {id: "compared"},
+        h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "parameter"), labels.map(l => h("th", {class: "n", scope: "col"}, l)), h("th", {class: "n", scope: "col"}, "mean"), h("th", {class: "n", scope: "col"}, "its interval"), h("th", {class: "n", scope: "col"}, "spread between takes"), h("th", {scope: "col"}, "unit"))),
+        h("tbody", {}, Object.entries(data.parameters).map(([name, e]) => h("tr", {class: data.differing.includes(name) ? "hit" : null},
+          h("td", {}, h("b", {}, name), data.differing.includes(name) ? h("span", {class: "badge warn"}, "differs") : null),
+          labels.map(l => h("td", {class: "n"}, e.each[l] ? shown(e.each[l].value, e.each[l].ci95) : "–")),
+          h("td", {class: "n"}, e.pooled ? shown(e.pooled.value, e.pooled.ci95) : "–"), h("td", {class: "n"}, e.pooled ? between(e.pooled.ci95) : "–"),
+          h("td", {class: "n"}, e.pooled ? shown(e.pooled.between) : "–"), h("td", {}, unitText(e.unit))))))),
+      data.warnings.length ? h("ul", {class: "plain small"}, data.warnings.map(w => h("li", {}, w))) : null);
+    } catch (error) {
+      fill(compared, h("p", {role: "alert"}, error.message));
+    }
+  }
+
+  function open(path) {
+    page.hidden = false;
+    const href = `/files/${path.split("/").map(encodeURIComponent).join("/")}`;
+    fill(page, h("div", {class: "row"}, h("h2", {style: "margin:0"}, path), h("a", {href, target: "_blank", rel: "noopener"}, "in a tab of its own"), h("button", {type: "button", class: "quiet", onclick: () => { page.hidden = true; fill(page); }}, "Close")),
+      h("iframe", {src: href, title: path, sandbox: "allow-scripts"}));
+    page.scrollIntoView({behavior: "smooth", block: "start"});
+  }
+
+  return {draw};
+}

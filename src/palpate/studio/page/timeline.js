@@ -1,0 +1,336 @@
+/* Charts on one time line, and segments that are dragged or moved by keys.
+
+     const line = createTimeline(container, {tracks: async (keys, from, to, pixels) => [...], onSegments});
+     line.show(headings, [from, to]); line.segments({train: [[1, 2]], ...}); line.reload(); line.cursor(t);
+
+   onSegments(segments, done): while a border moves (done false) and when it is let go (true). */
+
+import uPlot from "uplot";
+import { h, fill, seconds, shown } from "./dom.js";
+
+export const KINDS = ["static", "quasi_static", "train", "test"];
+export const WORD = {static: "static", quasi_static: "quasi-static", train: "train", test: "test"};
+const ABOUT = {
+  static: "at rest, nobody touches it", quasi_static: "moved slowly, all the way",
+  train: "moved as people do: the fit", test: "likewise; never used in the fit",
+};
+const GUTTER = 78, RIGHT = 12, LEAST_S = 0.05, PALETTE = ["#1d5fbf", "#b4530a", "#0f766e", "#9b2c6f", "#6d5b00", "#5b3fb0"];
+const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export function createTimeline(container, {tracks, onSegments, onCursor = () => {}, height = 118, label = "Recording"}) {
+  let whole = [0, 1], view = [0, 1], headings = [], segments = {}, open = new Set(), charts = new Map(), asked = 0, pending = null, locked = false;
+  const tools = h("div", {class: "tools", role: "group", "aria-label": `${label}: time shown`});
+  const where = h("output", {class: "where"});
+  const charted = h("div", {class: "charts"}), lanes = h("div", {class: "lanes", role: "group", "aria-label": "Segments"});
+  const table = h("div", {class: "spans"}), choice = h("details", {class: "choice"});
+  const button = (text, name, act) => h("button", {type: "button", title: name, "aria-label": name, onclick: act}, text);
+  tools.append(
+    button("−", "Zoom out", () => zoom(2)), button("+", "Zoom in", () => zoom(0.5)),
+    button("←", "Earlier", () => pan(-0.4)), button("→", "Later", () => pan(0.4)),
+    button("All", "Whole recording", () => look(whole)), where,
+  );
+  container.append(tools, charted, lanes, table, choice);
+
+  /* --- what is seen --- */
+  const span = () => view[1] - view[0];
+  function look([a, b]) {
+    const least = Math.min(0.2, whole[1] - whole[0]);
+    const wide = Math.min(Math.max(b - a, least), whole[1] - whole[0]);
+    const begin = Math.min(Math.max(a, whole[0]), whole[1] - wide);
+    view = [begin, begin + wide];
+    where.textContent = `${seconds(view[0])} to ${seconds(view[1])} s`;
+    charts.forEach(c => c.setScale("x", {min: view[0], max: view[1]}));
+    place();
+    reload();
+  }
+  const zoom = (factor, at = (view[0] + view[1]) / 2) => look([at - (at - view[0]) * factor, at + (view[1] - at) * factor]);
+  const pan = share => look([view[0] + share * span(), view[1] + share * span()]);
+
+  async function reload() {
+    const mine = ++asked;
+    clearTimeout(pending);
+    await new Promise(done => { pending = setTimeout(done, 25); });
+    if (mine !== asked || !charted.clientWidth) return;
+    const keys = headings.filter(x => open.has(x.key)).map(x => x.key), margin = 0.5 * span();
+    if (!keys.length) return;
+    const from = Math.max(view[0] - margin, whole[0]), to = Math.min(view[1] + margin, whole[1]);
+    const drawn = await tracks(keys, from, to, Math.round(charted.clientWidth * (to - from) / span())).catch(() => []);
+    if (mine !== asked) return;
+    drawn.forEach(draw);
+  }
+
+  function draw(track) {
+    const heading = headings.find(x => x.key === track.key), holder = charted.querySelector(`[data-key="${CSS.escape(track.key)}"] .plot`);
+    if (!heading || !holder || !track.lines.length) return;
+    const data = [track.t, ...track.lines.flatMap(x => [x.low, x.high || x.low])];
+    let chart = charts.get(track.key);
+    if (chart) {
+      chart.setData(data, false);
+      chart.setScale("x", {min: view[0], max: view[1]});
+      return;
+    }
+    const series = track.lines.flatMap((line, i) => {
+      const stroke = PALETTE[i % PALETTE.length];
+      const width = line.name === "estimated" ? 1.6 : 1.2;
+      return [{label: line.name, stroke, width, points: {show: false}}, {label: `${line.name} `, stroke, width, points: {show: false}}];
+    });
+    const bands = track.lines.map((_, i) => ({series: [2 * i + 2, 2 * i + 1], fill: PALETTE[i % PALETTE.length] + "55"}));
+    chart = new uPlot({
+      width: holder.clientWidth, height, padding: [8, RIGHT, 0, 0], legend: {show: false}, series: [{}, ...series], bands,
+      cursor: {sync: {key: "studio"}, drag: {x: true, y: false, setScale: false}, points: {show: false}},
+      scales: {x: {time: false, min: view[0], max: view[1]}, y: {range: padded}},
+      axes: [
+        {size: 26, stroke: colour("--soft"), grid: {stroke: colour("--line"), width: 1}, ticks: {show: false}, values: (_, ticks) => ticks.map(seconds)},
+        {size: GUTTER, stroke: colour("--soft"), grid: {stroke: colour("--line"), width: 1}, ticks: {show: false}},
+      ],
+      hooks: {
+        drawClear: [paint],
+        setSelect: [u => {
+          if (u.select.width < 6) return;
+          const ends = [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")];
+          u.setSelect({left: 0, width: 0, top: 0, height: 0}, false);
+          look(ends);
+        }],
+        setCursor: [u => {
+          if (u.cursor.idx === null || u.cursor.idx === undefined || u.cursor.left < 0) return;
+          readout(holder.parentNode, heading, track.lines.map((x, i) => [x.name, u.data[2 * i + 1][u.cursor.idx]]));
+          onCursor(u.data[0][u.cursor.idx]);
+        }],
+      },
+    }, data, holder);
+    chart.over.addEventListener("dblclick", () => look(whole));
+    chart.over.addEventListener("wheel", e => {
+      if (!e.ctrlKey && !e.shiftKey) return;
+      e.preventDefault();
+      zoom(e.deltaY > 0 ? 1.25 : 0.8, chart.posToVal(e.offsetX, "x"));
+    }, {passive: false});
+    charts.set(track.key, chart);
+  }
+  const padded = (_, low, high) => {
+    if (low === null || high === null) return [-1, 1];
+    const more = 0.06 * (high - low) || Math.abs(high) || 1;
+    return [low - more, high + more];
+  };
+  const readout = (figure, heading, values) => {
+    figure.querySelector(".now").textContent = values.slice(0, 6).map(([n, v]) => `${values.length > 1 ? `${n} ` : ""}${shown(v)}`).join(", ") + ` ${heading.unit}`;
+  };
+
+  /* Segments behind the curves. */
+  function paint(u) {
+    const {ctx, bbox} = u;
+    ctx.save();
+    KINDS.forEach(kind => (segments[kind] || []).forEach(([a, b]) => {
+      const left = Math.max(u.valToPos(a, "x", true), bbox.left), right = Math.min(u.valToPos(b, "x", true), bbox.left + bbox.width);
+      if (right <= left) return;
+      ctx.fillStyle = colour(`--${kind}`) + "1c";
+      ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    }));
+    ctx.restore();
+  }
+
+  /* --- segments --- */
+  const x = t => `calc(${GUTTER}px + (100% - ${GUTTER + RIGHT}px) * ${(t - view[0]) / span()})`;
+  const inside = (t, a = 0) => Math.min(Math.max(t, whole[0] + a), whole[1]);
+  const round = t => Math.round(t * 100) / 100;
+
+  function moved(kind, i, ends, done) {
+    segments = {...segments, [kind]: segments[kind].map((s, j) => (j === i ? ends : s))};
+    place();
+    charts.forEach(c => c.redraw(false));
+    onSegments(segments, done);
+  }
+  const border = (kind, i, end, t, done) => {
+    const [a, b] = segments[kind][i];
+    moved(kind, i, end === 0 ? [round(Math.min(inside(t), b - LEAST_S)), b] : [a, round(Math.max(inside(t), a + LEAST_S))], done);
+  };
+  function add(kind, ends) {
+    segments = {...segments, [kind]: [...(segments[kind] || []), ends]};
+    rebuild();
+    onSegments(segments, true);
+  }
+  function remove(kind, i) {
+    segments = {...segments, [kind]: segments[kind].filter((_, j) => j !== i)};
+    rebuild();
+    onSegments(segments, true);
+  }
+  const seconds_at = (e, lane) => {
+    const box = lane.getBoundingClientRect(), wide = box.width - GUTTER - RIGHT;
+    return view[0] + (e.clientX - box.left - GUTTER) / wide * span();
+  };
+
+  function follow(target, lane, act) {
+    target.addEventListener("pointerdown", down => {
+      if (locked || down.button) return;
+      down.preventDefault();
+      down.stopPropagation();
+      if (target.getAttribute("role") === "slider") target.focus();
+      target.setPointerCapture(down.pointerId);
+      const begin = seconds_at(down, lane), move = act(begin);
+      const moves = e => move(seconds_at(e, lane), false);
+      const ends = e => {
+        target.removeEventListener("pointermove", moves);
+        move(seconds_at(e, lane), true);
+      };
+      target.addEventListener("pointermove", moves);
+      target.addEventListener("pointerup", ends, {once: true});
+    });
+  }
+
+  function handle(kind, i, end, lane) {
+    const word = `${WORD[kind]} ${i + 1}, ${end ? "end" : "begin"}`;
+    const made = h("span", {class: `edge edge-${end}`, role: "slider", tabindex: 0, "aria-label": word, "aria-orientation": "horizontal"});
+    follow(made, lane, begin => {
+      const was = segments[kind][i][end];
+      return (t, done) => border(kind, i, end, was + t - begin, done);
+    });
+    let later = null;
+    made.addEventListener("keydown", e => {
+      const step = {ArrowLeft: -0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowUp: 0.1, PageDown: -5, PageUp: 5}[e.key];
+      if (e.key === "Delete" && !locked) return remove(kind, i);
+      if (step === undefined || locked) return undefined;
+      e.preventDefault();
+      border(kind, i, end, segments[kind][i][end] + step * (e.shiftKey ? 10 : 1), false);
+      clearTimeout(later);
+      later = setTimeout(() => onSegments(segments, true), 500);
+      return undefined;
+    });
+    return made;
+  }
+
+  function rebuild() {
+    fill(lanes, KINDS.map(kind => {
+      const lane = h("div", {class: "lane", "data-kind": kind});
+      lane.append(h("span", {class: "lane-name", title: ABOUT[kind]}, WORD[kind]));
+      follow(lane, lane, begin => {
+        let made = null;
+        return (t, done) => {
+          const ends = [round(inside(Math.min(begin, t))), round(inside(Math.max(begin, t)))];
+          if (made === null && ends[1] - ends[0] < 0.02 * span()) return;
+          if (made === null) {
+            made = (segments[kind] || []).length;
+            segments = {...segments, [kind]: [...(segments[kind] || []), ends]};
+          }
+          moved(kind, made, ends, done);
+          if (done) rebuild();
+        };
+      });
+      (segments[kind] || []).forEach((_, i) => {
+        const block = h("div", {class: "seg", "data-i": i});
+        follow(block, lane, begin => {
+          const [a, b] = segments[kind][i];
+          return (t, done) => {
+            const by = Math.min(Math.max(t - begin, whole[0] - a), whole[1] - b);
+            if (Math.abs(by) > 0.002 * span() || done) moved(kind, i, [round(a + by), round(b + by)], done && Math.abs(by) > 0.002 * span());
+          };
+        });
+        block.append(handle(kind, i, 0, lane), handle(kind, i, 1, lane));
+        lane.append(block);
+      });
+      return lane;
+    }));
+    fill(table, KINDS.map(kind => h("fieldset", {class: "span-kind", "data-kind": kind},
+      h("legend", {title: ABOUT[kind]}, WORD[kind]),
+      (segments[kind] || []).map((_, i) => h("div", {class: "span-row"},
+        input(kind, i, 0), h("span", {}, "to"), input(kind, i, 1), h("span", {}, "s"),
+        h("button", {type: "button", class: "quiet", "aria-label": `Remove ${WORD[kind]} ${i + 1}`, disabled: locked, onclick: () => remove(kind, i)}, "×"))),
+      h("button", {type: "button", class: "quiet", disabled: locked, "aria-label": `Add ${WORD[kind]}`, onclick: () => add(kind, free())}, "+ add"),
+    )));
+    place();
+  }
+  const input = (kind, i, end) => h("input", {
+    type: "number", step: 0.1, "data-kind": kind, "data-i": i, "data-end": end, "aria-label": `${WORD[kind]} ${i + 1}, ${end ? "end" : "begin"}, s`, disabled: locked,
+    onchange: e => {
+      const t = Number(e.target.value);
+      if (Number.isFinite(t) && e.target.value !== "") border(kind, i, end, t, true);
+      else place();
+    },
+  });
+  /* A stretch in the middle of what is seen that no segment holds, else the middle. */
+  function free() {
+    const all = KINDS.flatMap(k => segments[k] || []).sort((a, b) => a[0] - b[0]), wide = 0.2 * span();
+    let at = view[0], best = null;
+    for (const [a, b] of [...all, [view[1], view[1]]]) {
+      if (a - at > (best ? best[1] - best[0] : LEAST_S) && a <= view[1]) best = [at, Math.min(a, view[1])];
+      at = Math.max(at, b);
+    }
+    const [a, b] = best || [view[0] + 0.4 * span(), view[0] + 0.6 * span()];
+    return [round(a), round(Math.min(b, a + Math.max(wide, LEAST_S)))];
+  }
+
+  function place() {
+    lanes.querySelectorAll(".seg").forEach(block => {
+      const kind = block.parentNode.dataset.kind, ends = (segments[kind] || [])[Number(block.dataset.i)];
+      if (!ends) return;
+      const [a, b] = [Math.max(ends[0], view[0]), Math.min(ends[1], view[1])];
+      block.hidden = b <= a;
+      block.style.left = x(a);
+      block.style.width = `calc((100% - ${GUTTER + RIGHT}px) * ${Math.max(b - a, 0) / span()})`;
+      [...block.children].forEach((edge, end) => {
+        edge.hidden = ends[end] < view[0] || ends[end] > view[1];
+        edge.setAttribute("aria-valuemin", seconds(whole[0]));
+        edge.setAttribute("aria-valuemax", seconds(whole[1]));
+        edge.setAttribute("aria-valuenow", seconds(ends[end]));
+        edge.setAttribute("aria-valuetext", `${seconds(ends[end])} s`);
+      });
+    });
+    table.querySelectorAll("input").forEach(e => {
+      const ends = (segments[e.dataset.kind] || [])[Number(e.dataset.i)];
+      if (ends && document.activeElement !== e) e.value = seconds(ends[Number(e.dataset.end)]);
+      else if (ends && Number(e.value) !== ends[Number(e.dataset.end)]) e.value = seconds(ends[Number(e.dataset.end)]);
+    });
+  }
+
+  /* --- which charts --- */
+  function layout() {
+    charts.forEach(c => c.destroy());
+    charts.clear();
+    fill(charted, headings.filter(x => open.has(x.key)).map(x => h("figure", {"data-key": x.key},
+      h("figcaption", {}, h("b", {}, x.title), `, ${x.unit === "1" ? "no unit" : x.unit}`, x.about ? h("span", {class: "soft"}, ` · ${x.about}`) : null, h("span", {class: "now"})),
+      legend(x), h("div", {class: "plot", role: "img", "aria-label": `${x.title} over time`}))));
+    const hidden = headings.length > 2;
+    choice.hidden = !hidden;
+    fill(choice, h("summary", {}, `Channels (${open.size} of ${headings.length} shown)`), headings.map(x => h("label", {class: "check"},
+      h("input", {type: "checkbox", checked: open.has(x.key), onchange: e => {
+        if (e.target.checked) open.add(x.key);
+        else open.delete(x.key);
+        layout();
+        reload();
+      }}), ` ${x.title}, ${x.unit}`, h("span", {class: "soft"}, ` ${x.about}`))));
+  }
+  const legend = x => x.lines.length < 2 || x.lines.length > 6 ? null : h("div", {class: "legend"}, x.lines.map((name, i) =>
+    h("span", {}, h("i", {style: `background:${PALETTE[i % PALETTE.length]}`}), name)));
+
+  new ResizeObserver(() => {
+    charts.forEach((c, key) => {
+      const holder = charted.querySelector(`[data-key="${CSS.escape(key)}"] .plot`);
+      if (holder && holder.clientWidth && holder.clientWidth !== c.width) c.setSize({width: holder.clientWidth, height});
+    });
+    reload();
+  }).observe(charted);
+
+  return {
+    show(next, ends) {
+      const known = new Set(headings.map(x => x.key)), same = next.length === headings.length && next.every((x, i) => x.key === headings[i].key && x.about === headings[i].about);
+      next.forEach(x => { if (!known.has(x.key) && x.shown) open.add(x.key); });
+      [...open].forEach(key => { if (!next.some(x => x.key === key)) open.delete(key); });
+      headings = next;
+      const moves = ends[0] !== whole[0] || ends[1] !== whole[1];
+      whole = ends;
+      if (!same) layout();
+      if (moves) look(whole);
+      else if (!same) reload();
+    },
+    segments(next, readOnly = false) {
+      const count = s => KINDS.map(k => (s[k] || []).length).join();
+      const again = count(next) !== count(segments) || readOnly !== locked || !lanes.children.length;
+      segments = next;
+      locked = readOnly;
+      if (again) rebuild();
+      else place();
+      charts.forEach(c => c.redraw(false));
+    },
+    reload,
+    look,
+    get view() { return view; },
+  };
+}

@@ -1,0 +1,147 @@
+/* For someone who has no experiment file: choose recordings, correct what was guessed, write the file. */
+
+import { ask, fill, h } from "./dom.js";
+
+const UNITS = ["", "deg", "rad", "m", "mm", "cm", "N", "N m", "N mm", "mN", "kN", "lbf", "kgf", "m/s2", "rad/s", "deg/s", "g"];
+const SIGNS = {signals: {"on-object": "it is what the hand does to the object", "on-hand": "it is what the object does to the hand"},
+  wrench: {"on-other-side": "it is what the handle passes on to the object", "on-handle": "it is what moves the handle"}};
+const DEG = Math.PI / 180;
+
+/* R = Rz(yaw) Ry(pitch) Rx(roll), row by row, and back. */
+export function rotation([roll, pitch, yaw]) {
+  const [a, b, c] = [yaw, pitch, roll].map(x => x * DEG), [ca, sa, cb, sb, cc, sc] = [Math.cos(a), Math.sin(a), Math.cos(b), Math.sin(b), Math.cos(c), Math.sin(c)];
+  const rows = [[ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc], [sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc], [-sb, cb * sc, cb * cc]];
+  return rows.map(row => row.map(x => Math.round(x * 1e9) / 1e9 + 0));
+}
+export function angles(R) {
+  const pitch = Math.asin(Math.max(-1, Math.min(1, -R[2][0])));
+  return [Math.atan2(R[2][1], R[2][2]), pitch, Math.atan2(R[1][0], R[0][0])].map(x => Math.round(x / DEG * 1e4) / 1e4 + 0);
+}
+
+export function createWizard(container, studio) {
+  let chosen = null, made = null, problem = "", listed = "";
+  const options = {header: "", rate: ""};
+
+  function draw() {
+    const {folder} = studio, key = JSON.stringify([folder, made && made.text, made && made.problem, problem]);
+    if (folder === null || key === listed) return;
+    listed = key;
+    chosen = chosen || new Set(folder.chosen);
+    if (made) form();
+    else begin(folder);
+  }
+
+  function begin(folder) {
+    fill(container,
+      folder.experiments.length ? h("div", {class: "card"}, h("h2", {}, "Open an experiment"), h("ul", {class: "pick"}, folder.experiments.map(name => h("li", {},
+        h("button", {type: "button", onclick: () => studio.open(name)}, name))))) : null,
+      h("div", {class: "card"}, h("h2", {}, folder.experiments.length ? "Or start from recordings" : "Start from your recordings"),
+        h("p", {class: "soft"}, "Choose the files of one take: a table of angle and torque; or a tracker's poses, markers or an IMU, with the load cells. palpate looks at them and says what it takes each column for; you correct it."),
+        folder.recordings.length ? h("ul", {class: "pick"}, folder.recordings.map(r => h("li", {}, h("label", {},
+          h("input", {type: "checkbox", checked: chosen.has(r.file), onchange: e => { e.target.checked ? chosen.add(r.file) : chosen.delete(r.file); }}),
+          ` ${r.file}`, h("span", {class: "soft small"}, `  ${r.bytes > 1e6 ? `${(r.bytes / 1e6).toFixed(1)} MB` : `${Math.ceil(r.bytes / 1e3)} kB`}`)))))
+          : h("p", {}, `The folder ${folder.folder} holds no recording that palpate reads. Put CSV, MAT, C3D, TRC, HDF5 or ROS bag files into it, and reload this page.`),
+        h("details", {}, h("summary", {}, "The table has no header or no times"), h("div", {class: "row"},
+          h("label", {}, "Columns ", h("input", {placeholder: "t,angle,torque", value: options.header, onchange: e => { options.header = e.target.value; }})),
+          h("label", {}, "Samples a second ", h("input", {type: "number", min: 0, value: options.rate, onchange: e => { options.rate = e.target.value; }})))),
+        problem ? h("p", {role: "alert"}, problem) : null,
+        h("p", {}, h("button", {type: "button", class: "main", id: "look", disabled: !folder.recordings.length, onclick: look}, "Look at them"))));
+  }
+
+  async function look() {
+    try {
+      problem = "";
+      made = await ask("/api/guess", {files: [...chosen], header: options.header, rate: options.rate === "" ? null : Number(options.rate)});
+    } catch (error) {
+      problem = error.message;
+    }
+    draw();
+    container.querySelector("h2")?.focus();
+  }
+
+  async function change(changes) {
+    try {
+      made = {...made, ...await ask("/api/draft", {file: made.file, text: made.text, changes})};
+    } catch (error) {
+      problem = error.message;
+    }
+    const {id} = document.activeElement;
+    draw();
+    if (id) document.getElementById(id)?.focus();
+  }
+
+  async function create() {
+    const name = container.querySelector("#name").value.trim(), file = made.file.includes("/") ? `${made.file.replace(/[^/]*$/, "")}${name}` : name;
+    try {
+      const state = await ask("/api/create", {file, text: made.text});
+      made = null;
+      problem = "";
+      await studio.list();
+      await studio.open(state.file);
+    } catch (error) {
+      problem = error.message;
+      draw();
+    }
+  }
+
+  /* --- the form --- */
+  const at = (tree, path) => path.split(".").reduce((x, k) => (x === null || x === undefined ? undefined : x[k]), tree);
+  const why = key => made.guesses.filter(g => g.key === key).map(g => g.why)[0];
+  const id = key => `w-${key.replaceAll(/[^\w]/g, "-")}`;
+  const field = (label, control, reason, key) => h("div", {class: "field"}, key ? h("label", {for: id(key)}, label) : h("span", {}, label), control, reason ? h("div", {class: "why"}, reason) : null);
+  const select = (key, value, choices, act) => h("select", {id: id(key), onchange: e => act(e.target.value)},
+    choices.map(([v, text]) => h("option", {value: v, selected: v === value}, text)));
+
+  function columns(key, part) {
+    const known = (made.columns[Object.keys(made.columns).find(f => f.endsWith(part.file)) || part.file] || []).map(c => c.name), place = `recordings.${key}`;
+    return Object.entries(part.columns || {}).map(([name, column]) => {
+      const path = `${place}.columns.${name}`, unit = column.unit || "", list = Array.isArray(column.column) ? null : column.column;
+      if (list === null) return null;
+      return field(name, h("div", {class: "row"},
+        select(`${path}.column`, list, [...new Set([list, ...known])].map(n => [n, n]), v => change({[`${path}.column`]: v})),
+        h("select", {id: id(`${path}.unit`), "aria-label": `Unit of ${name}`, onchange: e => change({[`${path}.unit`]: e.target.value || null})},
+          [...new Set([unit, ...UNITS])].map(u => h("option", {value: u, selected: u === unit}, u || "as its header says")))),
+      why(`${place}.${name}`) || (why(place) && name === Object.keys(part.columns)[0] ? why(place) : null), `${path}.column`);
+    });
+  }
+
+  function sign(key, part, kind) {
+    const value = part.sign || (kind === "signals" ? "on-object" : "on-other-side"), path = `recordings.${key}.sign`;
+    return field(kind === "signals" ? "The force" : "Forces", select(path, value, Object.entries(SIGNS[kind]), v => change({[path]: v})), why(path) || why(`recordings.${key}`), path);
+  }
+
+  function pose(path, label, reason) {
+    const given = at(made.tree, path);
+    if (!given || !given.rotation) return null;
+    const turned = angles(given.rotation), [x, y, z] = given.translation;
+    const numbers = (key, values, names, unit, step, act) => h("div", {class: "row", role: "group", "aria-label": `${label}, ${key}`}, names.map((n, i) => h("label", {class: "small"}, `${n} `,
+      h("input", {type: "number", step: "any", id: id(`${path}.${key}.${i}`), value: Number(values[i]) || 0, onchange: e => act(values.map((v, j) => (j === i ? Number(e.target.value) || 0 : Number(v) || 0)))}))), h("span", {class: "soft small"}, unit));
+    return field(label, h("div", {},
+      numbers("translation", [x, y, z], ["x", "y", "z"], "m", 0.001, v => change({[`${path}.translation`]: v})),
+      numbers("rotation", turned, ["about x", "y", "z"], "deg, first x, then y, then z", 1, v => change({[`${path}.rotation`]: rotation(v)}))), reason);
+  }
+
+  function form() {
+    const {tree} = made, parts = Object.entries(tree.recordings || {}).flatMap(([key, part]) => (Array.isArray(part) ? part.map((p, i) => [`${key}.${i}`, p, key]) : [[key, part, key]]));
+    const sensors = at(tree, "poses.sensor"), told = new Set(["object", ...parts.flatMap(([k]) => [`recordings.${k}`])]);
+    const others = made.guesses.filter(g => !told.has(g.key) && !/^(recordings|segments|imu_pose)/.test(g.key));
+    fill(container, h("div", {class: "card"}, h("h2", {tabindex: -1}, "This is what palpate takes your recordings for"),
+      h("p", {class: "soft"}, "Each line says why. Correct what is wrong: a wrong unit or sign makes wrong numbers. Segments come next, on the time line."),
+      field("It is a", select("object", tree.object, made.objects.map(o => [o, o]), v => change({object: v})), why("object"), "object"),
+      parts.map(([key, part, kind]) => h("div", {}, h("h3", {style: "margin-top:16px"}, part.file),
+        columns(key, part), kind === "signals" || kind === "wrench" ? sign(key, part, kind) : null,
+        part.time ? field("Time", h("span", {}, Object.entries(part.time).map(([k, v]) => `${k} ${v}`).join(", ")), why(`recordings.${key}.time`)) : null)),
+      Array.isArray(sensors) ? sensors.map((_, i) => pose(`poses.sensor.${i}`, `Load cell ${i + 1}`, "Where it sits in the frame of the poses: no recording shows it, take it from the drawing"))
+        : pose("poses.sensor", "Load cell", "Where it sits in the frame of the poses (of an encoder: of the hinge, z along its axis): no recording shows it, take it from the drawing"),
+      pose("imu_pose", "IMU", why("imu_pose")),
+      others.map(g => field(g.key, h("span", {}, g.value), g.why)),
+      made.problem ? h("p", {role: "alert", class: "small"}, h("span", {class: "badge bad"}, "not yet"), ` ${made.problem}`) : null,
+      problem ? h("p", {role: "alert"}, problem) : null,
+      h("div", {class: "row", style: "margin-top:14px"}, h("label", {}, "Name ", h("input", {id: "name", value: made.file.replace(/.*\//, "")})),
+        h("button", {type: "button", class: "main", id: "create", disabled: Boolean(made.problem), onclick: create}, "Write the experiment file"),
+        h("button", {type: "button", onclick: () => { made = null; problem = ""; draw(); }}, "Back"))),
+    h("details", {class: "card"}, h("summary", {}, "The file as it will be written"), h("pre", {tabindex: 0, "aria-label": "The file as it will be written"}, made.text)));
+  }
+
+  return {draw};
+}
