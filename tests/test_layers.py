@@ -41,7 +41,8 @@ BUILDS_ON = {
     "web": (),
     "twin": ("experiment",),
     "report": ("experiment", "export", "web"),
-    "cli": ("twin", "report", "export", "__init__"),
+    "studio": ("report",),
+    "cli": ("twin", "studio", "__init__"),
     "__main__": ("cli",),
     "__init__": ("twin", "report", "export"),
 }

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import mimetypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from palpate import web
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.comparison import compare
 from palpate.experiment.stage.result import read_result
+from palpate.export.js import js_source
 from palpate.files import short_names
+from palpate.model import Model
 from palpate.studio import wizard
 from palpate.studio.bench import KINDS, Bench, Segments
 from palpate.studio.document import Stale
 from palpate.studio.folder import Folder
-from palpate.studio.security import Guard
+from palpate.studio.security import POLICY, Guard
 
-SANDBOX = (
-    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-)
+INLINE = "script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:"
+SANDBOX = f"sandbox allow-scripts; default-src 'none'; {INLINE}"
 """For pages that lie in the folder: whoever wrote them may not speak for the studio."""
 SHOWN = (".html", ".json", ".svg", ".png", ".csv", ".yaml", ".js", ".txt", ".md")
 """Files of results that the page links to."""
@@ -117,12 +121,18 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
             return _sentence(404, "there is no report yet")
         return _file(bench.full.out / "report.html")
 
+    async def model(request: Request) -> Response:
+        asked = request.query_params
+        return await _answered(lambda: _module(session, asked.get("file", ""), asked.get("beside", "")))
+
     routes = [
         Route("/", _page),
         Route("/page/{path:path}", _asset),
+        Route("/web/{path:path}", _web),
         Route("/api/state", state),
         Route("/api/folder", listing),
         Route("/api/report", report),
+        Route("/api/model.js", model),
         Route("/api/{name}", asked, methods=["POST"]),
         Route("/files/{path:path}", in_folder),
     ]
@@ -152,18 +162,29 @@ def _then(bench: Bench, act: Callable[[Bench], None]) -> dict[str, Any]:
 
 
 async def _page(_: Request) -> Response:
-    return _shipped("index.html")
+    """The page, with the names under which its modules import each other."""
+    names = {f"palpate/{name}": f"/web/{name}.js" for name in web.MODULES}
+    vendored = {name: f"/web/vendor/{name}.min.js" for name in ("three", "uplot")}
+    imports = json.dumps({"imports": {**names, **vendored}})
+    text = (resources.files("palpate.studio") / "page" / "index.html").read_text(encoding="utf-8")
+    allowed = base64.b64encode(sha256(imports.encode()).digest()).decode()  # the one script that stands in the page
+    policy = f"{POLICY}; script-src 'self' 'sha256-{allowed}'"
+    return HTMLResponse(text.replace("@importmap@", imports), headers={"content-security-policy": policy})
 
 
 async def _asset(request: Request) -> Response:
-    return _shipped(request.path_params["path"])
+    return _shipped("palpate.studio", f"page/{request.path_params['path']}")
 
 
-def _shipped(name: str) -> Response:
-    """A file of the page."""
-    root = Path(str(resources.files("palpate.studio") / "page"))
+async def _web(request: Request) -> Response:
+    return _shipped("palpate.web", request.path_params["path"])
+
+
+def _shipped(package: str, name: str) -> Response:
+    """A file of the page, or one that pages share."""
+    root = Path(str(resources.files(package)))
     path = root / name
-    if ".." in Path(name).parts or not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
+    if ".." in Path(name).parts or path.suffix == ".py" or not path.is_file():
         return PlainTextResponse("there is no such file", 404)
     kind = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}.get(path.suffix)
     return Response(path.read_bytes(), media_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream")
@@ -176,6 +197,18 @@ def _file(path: Path) -> Response:
     headers = {"content-security-policy": SANDBOX}
     kind = mimetypes.guess_type(path.name)[0] or "text/plain"
     return FileResponse(path, headers=headers, media_type="text/plain" if path.suffix == ".yaml" else kind)
+
+
+def _module(session: Session, name: str, beside: str) -> Response:
+    """The model on the bench as an ES module; beside: "result:" and a result's file, "reference:" and its label."""
+    kind, _, which = beside.partition(":")
+    if kind == "result":
+        model: Model | None = Model.load(session.folder.path(which).with_name("model.json"))
+    else:
+        model = session.bench_of(name).model(which if kind == "reference" else None)
+    if model is None:
+        raise PalpateError("there is no model yet")
+    return Response(js_source(model).module, media_type="text/javascript")
 
 
 def _lines(session: Session, given: dict[str, Any]) -> Any:

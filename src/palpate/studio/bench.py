@@ -12,11 +12,12 @@ from time import perf_counter
 from typing import Any
 
 from palpate.errors import FileProblem, PalpateError
-from palpate.experiment.file.reading import Experiment, read_experiment
+from palpate.experiment.file.reading import Experiment, names_in_results, read_experiment
 from palpate.experiment.run import fit_prepared, handles_of
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.quick import Quick, quick, retuned
 from palpate.experiment.stage.recordings import segments_of
+from palpate.experiment.stage.result import read_references
 from palpate.experiment.variants import rank_prepared, ranking_data
 from palpate.findings import Finding
 from palpate.identify import Solution
@@ -25,6 +26,7 @@ from palpate.identify.variants import Ranking
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.progress import portion, silent
+from palpate.runtime.replay import with_stops
 from palpate.studio.answers import added_to, adopted, curves_of, elements_of, laws_of, numbers_of
 from palpate.studio.document import Changes, Document, changed, read_document
 from palpate.studio.folder import Folder
@@ -178,6 +180,7 @@ class Bench:
                 state["segments"] = {kind: [list(s) for s in prepared.segments[kind]] for kind in KINDS}
                 state["bandwidth_hz"] = prepared.inputs.filtering.bandwidth_hz
                 state["rate_hz"] = prepared.inputs.rate_hz
+                state["reference"] = [float(t) for t in prepared.inputs.times_s[[0, -1]]]
                 state["scene"] = prepared.capture is not None
                 state["variants"] = prepared.inputs.main is not None
             if self.quick is not None and self.solution is not None and prepared is not None:
@@ -263,10 +266,20 @@ class Bench:
         prepared = self.prepared
         return None if prepared is None else scene_of(prepared, begin_s, end_s)
 
-    def model(self) -> Model | None:
-        """The model of the numbers shown last, as a robot would load it."""
+    def model(self, reference: str | None = None) -> Model | None:
+        """The model of the numbers shown last, as a robot would load it; or with a reference's values."""
         with self._lock:
-            return None if self.solution is None else self.solution.model.of_object()
+            solution, experiment, fitted = self.solution, self.experiment, self.quick
+        if solution is None or experiment is None or fitted is None:
+            return None
+        model = solution.model.of_object()
+        if fitted.fit.inputs.stops is not None and fitted.fit.inputs.main is not None:
+            model = with_stops(model, *fitted.fit.inputs.stops)
+        if reference is None:
+            return model
+        values = read_references(experiment).get(reference, {})
+        known = names_in_results(model)
+        return model.with_values([values.get(n, float(p)) for n, p in zip(known, model.p, strict=True)])
 
     def rank(self) -> dict[str, Any]:
         """Variants of the object, the best first."""
@@ -310,6 +323,8 @@ class Bench:
         self.folder.check(experiment)
         if experiment.config.parts != getattr(getattr(self.experiment, "config", None), "parts", None):
             raise PalpateError(f"parts cannot be set in the studio: edit {self.path.name} itself")
+        if experiment.config.stage != "motion":
+            elements_of(experiment)  # what names no element is refused here
         with self._lock:
             self.document = document.written(text, revision)
             if text != document.text:

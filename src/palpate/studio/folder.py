@@ -10,11 +10,29 @@ from typing import Any
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import recordings_of
+from palpate.experiment.file.sensors import listed
 from palpate.experiment.stage.result import read_result
 from palpate.recording import FORMATS
 from palpate.recording.formats import recognise
 
 YAML = (".yaml", ".yml")
+NO_DATA = (
+    *YAML,
+    ".json",
+    ".html",
+    ".htm",
+    ".md",
+    ".py",
+    ".js",
+    ".css",
+    ".pdf",
+    ".svg",
+    ".png",
+    ".jpg",
+    ".ipynb",
+    ".urdf",
+)
+"""Endings of what is no recording, whatever it looks like inside."""
 DEEPEST, MOST = 4, 4000
 """Folders below the studio's in which files are looked for, and files that are looked at."""
 
@@ -47,9 +65,16 @@ class Folder:
         return resolved.relative_to(self.root).as_posix()
 
     def check(self, experiment: Any) -> None:
-        """Refuse an experiment whose recordings or handles lie outside."""
+        """Refuse an experiment that names files outside: recordings, its object, handles, references."""
         for part in recordings_of(experiment).values():
             self.name(experiment.path(part.file))
+        config, here = experiment.config, experiment.source.parent
+        names = [getattr(config, "object", ""), getattr(config, "parts", None)]
+        names += [handle for _, handle in listed(config, "handle")] if hasattr(config, "handle") else []
+        names += [part.file for part in getattr(config, "reference", ())]
+        for name in names:
+            if isinstance(name, str) and (here / name).is_file():
+                self.name(here / name)
 
     def files(self) -> Iterator[Path]:
         """All files that people have put here, in order; not hidden ones, nor what links lead to."""
@@ -101,7 +126,7 @@ def is_experiment(path: Path) -> bool:
 
 def is_recording(path: Path) -> bool:
     """Whether a file is in a format that palpate reads."""
-    if path.suffix.lower() in (".json", *YAML):
+    if path.suffix.lower() in NO_DATA or path.with_name("result.json").exists():
         return False
     try:
         return recognise(path) in FORMATS

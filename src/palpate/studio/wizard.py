@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import read_experiment
@@ -22,9 +22,13 @@ def guess(folder: Folder, files: Sequence[str], header: str, rate: float | None)
     if not files:
         raise PalpateError("choose the recordings of one take first")
     paths = [folder.path(name) for name in files]
-    file = _free_name(folder, paths[0])
+    file = paths[0].with_suffix(".yaml")
     names = [column.strip() for column in header.split(",")] if header.strip() else None
     made = guess_experiment(paths, file=file, header=names, rate=rate)
+    tree, _ = parse(file, made.text)
+    first: Any = next(iter(tree["recordings"].values()))  # what moves comes first, and names the experiment
+    part: dict[str, Any] = cast("list[Any]", first)[0] if isinstance(first, list) else first
+    file = _free_name(folder, file.parent / str(part["file"]))
     guesses = [{"key": g.key, "value": g.value, "why": g.why} for g in made.guesses]
     columns = {name: _columns(path) for name, path in zip(files, paths, strict=True)}
     more = {"file": folder.name(file), "guesses": guesses, "columns": columns, "objects": sorted(shipped_objects())}

@@ -174,7 +174,10 @@ export function createFeel(model, {parameters = {}, strength = null} = {}) {
     for (let i = directions.length - 2; i >= 0; i -= 2) {
       const [a, b] = directions.slice(i, i + 2), moved = object.accelerationAt(a.of(R)).some((x, k) => Math.abs(x - rest[k]) > 1e-9);
       if (!moved && directions.length > 2) directions.splice(i, 2);
-      else a.size = b.size = held.length ? HELD_N : Math.max(strong(a, alone), strong(b, alone));
+      else { /* against a stop, no push moves it */
+        const sizes = held.length ? [HELD_N] : [strong(a, alone), strong(b, alone)], moves = sizes.filter(x => x < (a.unit === "N" ? 400 : 200));
+        a.size = b.size = Math.max(...(moves.length ? moves : sizes));
+      }
     }
     const F = directions[0].size || 1;
     const lever = single && directions[0].unit === "N m" ? Math.max(Math.hypot(hand[0], hand[1]), 0.02) : 1;

@@ -234,6 +234,21 @@ export function createStage(container, {label = "The object in three dimensions"
       wanted = true;
       return {...copy, show(...given) { copy.show(...given); wanted = true; }};
     },
+    /* What somebody else draws with `three`, put into sight like a copy; `touch` when it has changed. */
+    put(root) {
+      const copy = {root, body: root};
+      world.add(root);
+      copies.push(copy);
+      wanted = true;
+      return {
+        touch() { wanted = true; },
+        remove() {
+          world.remove(root);
+          copies.splice(copies.indexOf(copy), 1);
+          wanted = true;
+        },
+      };
+    },
     /* Put all that is drawn into sight, the floor below it; `floor`: its height, m. */
     frame(floor = null) {
       world.updateMatrixWorld(true);

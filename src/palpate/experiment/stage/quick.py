@@ -30,7 +30,7 @@ from palpate.identify import Compressed, Solution
 from palpate.identify.balance import Segment
 from palpate.identify.kept import Kept, keep
 from palpate.motion.derivatives import design_lowpass
-from palpate.physics.arrays import FloatArray, segment_mask
+from palpate.physics.arrays import FloatArray, rms, segment_mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +54,9 @@ class Quick:
     def rms(self, p: FloatArray, segments: Sequence[Segment]) -> FloatArray:
         """(rows,): what these parameters leave in some segments, at the motion's rate, N and N m; NaN of nothing."""
         seen = self.fit.prediction
-        left: FloatArray = seen.rows[seen.used & segment_mask(seen.times_s, segments)] @ np.append(-p, 1.0)
-        return np.sqrt(np.mean(left**2, axis=0)) if len(left) else np.full(seen.rows.shape[1], np.nan)
+        inside = seen.used & segment_mask(seen.times_s, segments)
+        left = np.asarray(seen.rows[inside] @ np.append(-p, 1.0), dtype=float)
+        return np.array([rms(row) if len(row) else np.nan for row in left.T])
 
     def _train(self, plan: Plan) -> Compressed:
         moving = self.moving.compressed(plan.segments)

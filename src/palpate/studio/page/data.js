@@ -36,7 +36,7 @@ export function createData(container, studio) {
     charts.hidden = !state.tracks.length;
     if (state.tracks.length) {
       line.show(state.tracks, state.span);
-      if (!studio.dragging) line.segments(state.segments || {}, !state.segments);
+      if (!studio.dragging) line.segments(state.segments || {}, state.reference || null);
     }
     findings(state);
     numbers();
@@ -61,14 +61,14 @@ export function createData(container, studio) {
 
   /* The main numbers beside the charts, so that a border can be judged where it is dragged. */
   function numbers() {
-    const {state} = studio, answer = studio.quick || (state && state.answer);
+    const answer = studio.current();
     live.hidden = !answer;
     if (!answer) return;
     const rows = Object.entries(answer.parameters).slice(0, 14);
-    fill(live, h("h3", {}, "Numbers ", h("span", {class: "badge"}, studio.quick ? `quick, ${studio.quick.ms.toFixed(0)} ms` : "quick")),
+    fill(live, h("h3", {}, "Numbers ", h("span", {class: `badge ${answer.kind === "full" ? "good" : "warn"}`}, answer.kind === "full" ? "full" : studio.quick ? `quick, ${studio.quick.ms.toFixed(0)} ms` : "quick")),
       h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Numbers"}, h("table", {}, h("tbody", {}, rows.map(([name, e]) => h("tr", {},
-        h("td", {}, name), h("td", {class: "n"}, shown(e.value, e.ci95)), h("td", {class: "n soft"}, between(e.ci95)), h("td", {class: "soft"}, unitText(e.unit))))))),
-      h("p", {class: "soft small"}, `95 % intervals ${answer.total ? "with the systematic and model parts of the last full run" : "of the noise alone, until the full run has ended"}. `,
+        h("td", {}, name), h("td", {class: "n"}, shown(e.value, e.ci95)), h("td", {class: "n soft"}, between(e.ci95)), h("td", {class: "soft u"}, unitText(e.unit))))))),
+      h("p", {class: "soft small"}, `95 % intervals ${answer.kind === "full" ? "in total" : answer.total ? "with the systematic and model parts of the last full run" : "of the noise alone, until the full run has ended"}. `,
         h("button", {type: "button", class: "quiet", onclick: () => studio.show("fit")}, "All in Fit →")));
   }
 

@@ -15,13 +15,6 @@ export function createFit(container, studio) {
   container.append(nothing, all);
   let ranking = null, ranked = "", modelKey = "", lawsOf = "", drawn = "";
 
-  const current = () => {
-    const {state, quick} = studio;
-    if (quick) return {...quick, kind: "quick"};
-    if (state.result && state.result.current) return {parameters: state.result.parameters, rms: state.result.rms, kind: "full", total: true};
-    return state.answer ? {...state.answer, kind: "quick"} : null;
-  };
-
   function draw() {
     const {state} = studio, ready = Boolean(state && state.answer);
     nothing.hidden = ready;
@@ -35,7 +28,7 @@ export function createFit(container, studio) {
       {key: `row:${name}`, title: name, unit: unitText(e.unit), lines: ["measured", "estimated"], about: "", shown: true},
       {key: `left:${name}`, title: `what is left of ${name}`, unit: unitText(e.unit), lines: ["measured − estimated"], about: "", shown: Object.keys(rows).length === 1}]);
     line.show(headings, state.span);
-    if (!studio.dragging) line.segments(state.segments);
+    if (!studio.dragging) line.segments(state.segments, state.reference);
     const key = JSON.stringify([state.revision, state.answer.parameters]);
     if (key !== drawn) {
       drawn = key;
@@ -50,7 +43,7 @@ export function createFit(container, studio) {
   function numbers() {
     const {state} = studio;
     if (!state || !state.answer || container.hidden) return;
-    const answer = current(), words = state.result ? state.result.parameters : {}, references = Object.entries((state.result && state.result.references) || {});
+    const answer = studio.current(), words = state.result ? state.result.parameters : {}, references = Object.entries((state.result && state.result.references) || {});
     const kind = answer.kind === "full" ? h("span", {class: "badge good"}, "full answer") : h("span", {class: "badge warn", id: "kind"}, studio.quick ? `quick answer, ${studio.quick.ms.toFixed(0)} ms` : "quick answer");
     const how = answer.kind === "full" ? "Values and total 95 % intervals: noise, prior, systematic and model parts."
       : answer.total ? "Values by the borders as they are now; intervals with the systematic and model parts of the last full run. The full answer follows when you let go."
@@ -61,7 +54,7 @@ export function createFit(container, studio) {
         ["parameter", "value", "95 % interval", "unit", ...references.map(([label]) => label), "status"].map((t, i) => h("th", {class: i === 1 || i === 2 ? "n" : null, scope: "col"}, t)))),
       h("tbody", {}, Object.entries(answer.parameters).map(([name, e]) => h("tr", {"data-name": name},
         h("td", {}, h("b", {}, name), words[name] && words[name].words ? h("span", {class: "soft"}, ` ${words[name].words}`) : null),
-        h("td", {class: "n"}, shown(e.value, e.ci95)), h("td", {class: "n"}, between(e.ci95)), h("td", {}, unitText(e.unit)),
+        h("td", {class: "n"}, shown(e.value, e.ci95)), h("td", {class: "n"}, between(e.ci95)), h("td", {class: "u"}, unitText(e.unit)),
         references.map(([, values]) => h("td", {class: "n soft"}, values[name] === undefined ? "" : shown(values[name], e.ci95))),
         h("td", {class: "soft", title: MEANING[e.status] || ""}, e.status)))))),
       h("p", {class: "small", id: "rms"}, "RMS error: ", rms.map(([k, of], i) => `${i ? "; " : ""}${k} ${Object.entries(of).map(([row, e]) => `${Object.keys(of).length > 1 ? `${row} ` : ""}${e.value === null ? "–" : Number(e.value.toPrecision(3))} ${unitText(e.unit)}`).join(", ")}`).join("")));
@@ -69,14 +62,14 @@ export function createFit(container, studio) {
 
   function judged(state) {
     const {result, full} = state, fresh = result && result.current, failed = full && full.state === "failed";
-    const next = fresh ? [...new Set([...result.findings.map(f => f.remedy), result.weakest_direction && result.weakest_direction.text].filter(Boolean))] : [];
+    const next = fresh ? [...new Set([...result.findings.map(f => capital(f.remedy)), result.weakest_direction && result.weakest_direction.text].filter(Boolean))] : [];
     fill(verdict,
       fresh ? h("div", {class: `verdict ${result.verdict.passed ? "good" : "bad"}`, id: "verdict"}, result.verdict.passed ? "Passed" : "Failed") : h("div", {class: "verdict", id: "verdict"}, failed ? "No result" : "Full answer is on its way …"),
       failed ? h("p", {}, full.message) : null,
       !fresh && full && full.state === "running" ? h("p", {class: "soft small"}, `${full.step} `, h("progress", {max: 1, value: full.done, "aria-label": "identifying"})) : null,
       fresh && result.verdict.reasons.length ? h("ul", {class: "plain"}, result.verdict.reasons.map(r => h("li", {}, r))) : null,
       fresh && result.warnings.length ? h("details", {}, h("summary", {}, `To know (${result.warnings.length})`), h("ul", {class: "plain small"}, result.warnings.map(w => h("li", {}, w)))) : null,
-      next.length ? [h("h3", {style: "margin-top:10px"}, "To know it better"), h("ul", {class: "plain small"}, next.slice(0, 6).map(t => h("li", {}, capital(t))))] : null,
+      next.length ? [h("h3", {style: "margin-top:10px"}, "To know it better"), h("ul", {class: "plain small"}, next.slice(0, 6).map(t => h("li", {}, t)))] : null,
       fresh ? h("div", {class: "row", style: "margin-top:10px"}, h("button", {type: "button", class: "main", id: "save", onclick: save}, "Save the result"),
         result.report ? h("a", {href: `/api/report?file=${encodeURIComponent(state.file)}`, target: "_blank", rel: "noopener"}, "Full report") : null, h("span", {class: "soft small", id: "saved", role: "status"}, saved)) : null);
   }
@@ -158,8 +151,11 @@ export function createFit(container, studio) {
       h("figure", {}, h("figcaption", {}, `holding it, ${of.unit}; the band is dry friction`), hold),
       h("figure", {}, h("figcaption", {}, `damping, ${of.damping_unit}`), h("div", {class: "legend"}, ways.map(([w], i) => h("span", {}, h("i", {style: `background:${["#1d5fbf", "#b4530a"][i]}`}), w))), damp)));
     const style = getComputedStyle(document.documentElement), soft = style.getPropertyValue("--soft").trim(), rule = style.getPropertyValue("--line").trim();
-    const plot = (holder, series, data, bands = []) => new uPlot({width: holder.clientWidth || 320, height: 170, legend: {show: false}, cursor: {show: false}, scales: {x: {time: false}}, bands, series: [{}, ...series],
+    const plot = (holder, series, data, bands = []) => {
+      const made = new uPlot({width: holder.clientWidth || 320, height: 170, legend: {show: false}, cursor: {show: false}, scales: {x: {time: false}}, bands, series: [{}, ...series],
       axes: [{size: 34, stroke: soft, grid: {stroke: rule}, ticks: {show: false}, values: (_, t) => t.map(x => `${x}${of.x_unit === "deg" ? "°" : ` ${of.x_unit}`}`)}, {size: 52, stroke: soft, grid: {stroke: rule}, ticks: {show: false}}]}, [of.x, ...data], holder);
+      new ResizeObserver(() => { if (holder.clientWidth && holder.clientWidth !== made.width) made.setSize({width: holder.clientWidth, height: 170}); }).observe(holder);
+    };
     plot(hold, [{stroke: "#1d5fbf", width: 2}, {stroke: "#8888", width: 1}, {stroke: "#8888", width: 1}], [of.hold, of.hold.map((y, i) => y + of.dry[i]), of.hold.map((y, i) => y - of.dry[i])], [{series: [2, 3], fill: "#8884"}]);
     plot(damp, ways.map((_, i) => ({stroke: ["#1d5fbf", "#b4530a"][i], width: 2})), ways.map(([, y]) => y));
   }

@@ -20,6 +20,7 @@ const studio = {
     if (file !== null) await studio.take(() => ask("/api/open", {file}));
     else studio.state = null;
     location.hash = `${current}${file ? `/${file}` : ""}`;
+    files();
     draw();
     poll();
   },
@@ -35,6 +36,14 @@ const studio = {
       notice(error.message, error.status === 409 ? ["Show the newer version", () => studio.reload()] : null);
       return false;
     }
+  },
+
+  /* The numbers that are shown, and of which kind they are. */
+  current() {
+    const {state, quick} = studio;
+    if (quick) return {...quick, kind: "quick"};
+    if (state && state.result && state.result.current && state.work.phase === "ready") return {parameters: state.result.parameters, rms: state.result.rms, kind: "full", total: true};
+    return state && state.answer ? {...state.answer, kind: "quick"} : null;
   },
 
   async change(changes) {
@@ -191,8 +200,8 @@ document.addEventListener("keydown", e => {
 
 const [view, ...path] = decodeURIComponent(location.hash.slice(1)).split("/");
 await studio.list();
-const first = path.join("/") || studio.folder?.open || (studio.folder?.experiments.length === 1 && !studio.folder.chosen.length ? studio.folder.experiments[0] : null);
+const first = path.join("/") || studio.folder?.open;
 show(views[view] ? view : "data");
 if (first) await studio.open(first);
 files();
-window.studio = studio;
+window.studio = Object.assign(studio, {views});

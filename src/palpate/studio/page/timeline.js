@@ -14,11 +14,11 @@ const ABOUT = {
   static: "at rest, nobody touches it", quasi_static: "moved slowly, all the way",
   train: "moved as people do: the fit", test: "likewise; never used in the fit",
 };
-const GUTTER = 78, RIGHT = 12, LEAST_S = 0.05, PALETTE = ["#1d5fbf", "#b4530a", "#0f766e", "#9b2c6f", "#6d5b00", "#5b3fb0"];
+const GUTTER = 92, RIGHT = 12, LEAST_S = 0.05, PALETTE = ["#1d5fbf", "#b4530a", "#0f766e", "#9b2c6f", "#6d5b00", "#5b3fb0"];
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export function createTimeline(container, {tracks, onSegments, onCursor = () => {}, height = 118, label = "Recording"}) {
-  let whole = [0, 1], view = [0, 1], headings = [], segments = {}, open = new Set(), charts = new Map(), asked = 0, pending = null, locked = false;
+  let whole = [0, 1], limits = [0, 1], view = [0, 1], headings = [], segments = {}, open = new Set(), touched = new Set(), charts = new Map(), asked = 0, pending = null, locked = false;
   const tools = h("div", {class: "tools", role: "group", "aria-label": `${label}: time shown`});
   const where = h("output", {class: "where"});
   const charted = h("div", {class: "charts"}), lanes = h("div", {class: "lanes", role: "group", "aria-label": "Segments"});
@@ -29,7 +29,7 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
     button("←", "Earlier", () => pan(-0.4)), button("→", "Later", () => pan(0.4)),
     button("All", "Whole recording", () => look(whole)), where,
   );
-  container.append(tools, charted, lanes, table, choice);
+  container.append(tools, lanes, table, charted, choice);
 
   /* --- what is seen --- */
   const span = () => view[1] - view[0];
@@ -81,7 +81,7 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
       scales: {x: {time: false, min: view[0], max: view[1]}, y: {range: padded}},
       axes: [
         {size: 26, stroke: colour("--soft"), grid: {stroke: colour("--line"), width: 1}, ticks: {show: false}, values: (_, ticks) => ticks.map(seconds)},
-        {size: GUTTER, stroke: colour("--soft"), grid: {stroke: colour("--line"), width: 1}, ticks: {show: false}},
+        {size: GUTTER, space: 24, stroke: colour("--soft"), grid: {stroke: colour("--line"), width: 1}, ticks: {show: false}},
       ],
       hooks: {
         drawClear: [paint],
@@ -130,7 +130,7 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
 
   /* --- segments --- */
   const x = t => `calc(${GUTTER}px + (100% - ${GUTTER + RIGHT}px) * ${(t - view[0]) / span()})`;
-  const inside = (t, a = 0) => Math.min(Math.max(t, whole[0] + a), whole[1]);
+  const inside = t => Math.min(Math.max(t, Math.ceil(100 * limits[0]) / 100), Math.floor(100 * limits[1]) / 100);
   const round = t => Math.round(t * 100) / 100;
 
   function moved(kind, i, ends, done) {
@@ -219,7 +219,7 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
         follow(block, lane, begin => {
           const [a, b] = segments[kind][i];
           return (t, done) => {
-            const by = Math.min(Math.max(t - begin, whole[0] - a), whole[1] - b);
+            const by = Math.min(Math.max(t - begin, limits[0] - a), limits[1] - b);
             if (Math.abs(by) > 0.002 * span() || done) moved(kind, i, [round(a + by), round(b + by)], done && Math.abs(by) > 0.002 * span());
           };
         });
@@ -248,9 +248,10 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
   /* A stretch in the middle of what is seen that no segment holds, else the middle. */
   function free() {
     const all = KINDS.flatMap(k => segments[k] || []).sort((a, b) => a[0] - b[0]), wide = 0.2 * span();
-    let at = view[0], best = null;
-    for (const [a, b] of [...all, [view[1], view[1]]]) {
-      if (a - at > (best ? best[1] - best[0] : LEAST_S) && a <= view[1]) best = [at, Math.min(a, view[1])];
+    const [low, high] = [inside(view[0]), inside(view[1])];
+    let at = low, best = null;
+    for (const [a, b] of [...all, [high, high]]) {
+      if (a - at > (best ? best[1] - best[0] : LEAST_S) && a <= high) best = [at, a];
       at = Math.max(at, b);
     }
     const [a, b] = best || [view[0] + 0.4 * span(), view[0] + 0.6 * span()];
@@ -267,8 +268,8 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
       block.style.width = `calc((100% - ${GUTTER + RIGHT}px) * ${Math.max(b - a, 0) / span()})`;
       [...block.children].forEach((edge, end) => {
         edge.hidden = ends[end] < view[0] || ends[end] > view[1];
-        edge.setAttribute("aria-valuemin", seconds(whole[0]));
-        edge.setAttribute("aria-valuemax", seconds(whole[1]));
+        edge.setAttribute("aria-valuemin", seconds(limits[0]));
+        edge.setAttribute("aria-valuemax", seconds(limits[1]));
         edge.setAttribute("aria-valuenow", seconds(ends[end]));
         edge.setAttribute("aria-valuetext", `${seconds(ends[end])} s`);
       });
@@ -289,8 +290,13 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
       legend(x), h("div", {class: "plot", role: "img", "aria-label": `${x.title} over time`}))));
     const hidden = headings.length > 2;
     choice.hidden = !hidden;
-    fill(choice, h("summary", {}, `Channels (${open.size} of ${headings.length} shown)`), headings.map(x => h("label", {class: "check"},
+    fill(choice, h("summary", {}, `Channels (${open.size} of ${headings.length} shown)`), h("button", {type: "button", class: "quiet", onclick: () => {
+      headings.forEach(x => { open.add(x.key); touched.add(x.key); });
+      layout();
+      reload();
+    }}, "show all"), headings.map(x => h("label", {class: "check"},
       h("input", {type: "checkbox", checked: open.has(x.key), onchange: e => {
+        touched.add(x.key);
         if (e.target.checked) open.add(x.key);
         else open.delete(x.key);
         layout();
@@ -311,7 +317,10 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
   return {
     show(next, ends) {
       const known = new Set(headings.map(x => x.key)), same = next.length === headings.length && next.every((x, i) => x.key === headings[i].key && x.about === headings[i].about);
-      next.forEach(x => { if (!known.has(x.key) && x.shown) open.add(x.key); });
+      next.forEach(x => {
+        if (!known.has(x.key) && x.shown) open.add(x.key);
+        if (known.has(x.key) && !x.shown && !touched.has(x.key)) open.delete(x.key); /* once there is something better */
+      });
       [...open].forEach(key => { if (!next.some(x => x.key === key)) open.delete(key); });
       headings = next;
       const moves = ends[0] !== whole[0] || ends[1] !== whole[1];
@@ -320,10 +329,12 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
       if (moves) look(whole);
       else if (!same) reload();
     },
-    segments(next, readOnly = false) {
+    segments(next, within = null) {
+      const readOnly = within === null;
       const count = s => KINDS.map(k => (s[k] || []).length).join();
       const again = count(next) !== count(segments) || readOnly !== locked || !lanes.children.length;
       segments = next;
+      limits = within || limits;
       locked = readOnly;
       if (again) rebuild();
       else place();

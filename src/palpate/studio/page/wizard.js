@@ -93,21 +93,23 @@ export function createWizard(container, studio) {
     choices.map(([v, text]) => h("option", {value: v, selected: v === value}, text)));
 
   function columns(key, part) {
-    const known = (made.columns[Object.keys(made.columns).find(f => f.endsWith(part.file)) || part.file] || []).map(c => c.name), place = `recordings.${key}`;
-    return Object.entries(part.columns || {}).map(([name, column]) => {
+    const source = Object.keys(made.columns).find(f => f.endsWith(part.file)) || part.file, known = (made.columns[source] || []).map(c => c.name), place = `recordings.${key}`;
+    const stated = column => { const unit = (made.columns[source] || []).find(c => c.name === column)?.unit; return unit && unit !== "1" ? `${unit}, stated` : "none stated"; };
+    const rows = Object.entries(part.columns || {}).map(([name, column]) => {
       const path = `${place}.columns.${name}`, unit = column.unit || "", list = Array.isArray(column.column) ? null : column.column;
       if (list === null) return null;
-      return field(name, h("div", {class: "row"},
+      return h("div", {class: "column"}, h("label", {for: id(`${path}.column`)}, name),
         select(`${path}.column`, list, [...new Set([list, ...known])].map(n => [n, n]), v => change({[`${path}.column`]: v})),
         h("select", {id: id(`${path}.unit`), "aria-label": `Unit of ${name}`, onchange: e => change({[`${path}.unit`]: e.target.value || null})},
-          [...new Set([unit, ...UNITS])].map(u => h("option", {value: u, selected: u === unit}, u || "as its header says")))),
-      why(`${place}.${name}`) || (why(place) && name === Object.keys(part.columns)[0] ? why(place) : null), `${path}.column`);
+          [...new Set([unit, ...UNITS])].map(u => h("option", {value: u, selected: u === unit}, u || stated(list)))),
+        why(`${place}.${name}`) ? h("div", {class: "why soft small", style: "grid-column:1/-1"}, why(`${place}.${name}`)) : null);
     });
+    return h("div", {}, why(place) ? h("p", {class: "soft small", style: "margin:2px 0 6px"}, why(place)) : null, h("div", {class: "columns"}, rows));
   }
 
   function sign(key, part, kind) {
     const value = part.sign || (kind === "signals" ? "on-object" : "on-other-side"), path = `recordings.${key}.sign`;
-    return field(kind === "signals" ? "The force" : "Forces", select(path, value, Object.entries(SIGNS[kind]), v => change({[path]: v})), why(path) || why(`recordings.${key}`), path);
+    return field(kind === "signals" ? "The force" : "Forces", select(path, value, Object.entries(SIGNS[kind]), v => change({[path]: v})), why(path) || why("wrench"), path);
   }
 
   function pose(path, label, reason) {
@@ -124,7 +126,7 @@ export function createWizard(container, studio) {
   function form() {
     const {tree} = made, parts = Object.entries(tree.recordings || {}).flatMap(([key, part]) => (Array.isArray(part) ? part.map((p, i) => [`${key}.${i}`, p, key]) : [[key, part, key]]));
     const sensors = at(tree, "poses.sensor"), told = new Set(["object", ...parts.flatMap(([k]) => [`recordings.${k}`])]);
-    const others = made.guesses.filter(g => !told.has(g.key) && !/^(recordings|segments|imu_pose)/.test(g.key));
+    const others = made.guesses.filter(g => !told.has(g.key) && !/^(recordings|segments|imu_pose|wrench)/.test(g.key));
     fill(container, h("div", {class: "card"}, h("h2", {tabindex: -1}, "This is what palpate takes your recordings for"),
       h("p", {class: "soft"}, "Each line says why. Correct what is wrong: a wrong unit or sign makes wrong numbers. Segments come next, on the time line."),
       field("It is a", select("object", tree.object, made.objects.map(o => [o, o]), v => change({object: v})), why("object"), "object"),

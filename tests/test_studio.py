@@ -1,0 +1,250 @@
+"""The studio's server: who may talk to it, what it writes, and that nothing is lost when files are damaged or moved."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from palpate.errors import FileProblem, PalpateError
+from palpate.experiment import read_experiment
+from palpate.experiment.run import fit_prepared
+from palpate.experiment.stage.prepare import Prepared
+from palpate.experiment.stage.quick import quick
+from tests.conftest import Shared
+from tests.drawer_files import write_table
+from tests.studio_server import Client, running
+
+document = pytest.importorskip("palpate.studio.document")
+FILE = "drawer.yaml"
+COMMENTS = ("# the force sensor of the lab\n", "  # as the drawing has it\n")
+
+
+@pytest.fixture(scope="module")
+def drawer(shared: Shared) -> Path:
+    """A drawer by a table, with comments of its owner."""
+
+    def write(folder: Path) -> None:
+        path = write_table(folder)
+        path.rename(folder / FILE)
+        text = (folder / FILE).read_text()
+        (folder / FILE).write_text(COMMENTS[0] + text.replace("stage: body\n", f"stage: body{COMMENTS[1]}"))
+
+    return shared.written("studio-drawer", write)
+
+
+@pytest.fixture
+def folder(drawer: Path, tmp_path: Path) -> Path:
+    """A copy to change, beside a file that nobody may see."""
+    (tmp_path / "secret.csv").write_text("t,x\n0,1\n")
+    return Path(shutil.copytree(drawer, tmp_path / "mine"))
+
+
+@pytest.fixture
+def client(folder: Path) -> Iterator[Client]:
+    with running(folder) as client:
+        yield client
+
+
+def test_strangers_are_refused(client: Client) -> None:
+    assert client.ask("/api/folder").status == 200
+    for headers in (
+        {"x_token": None},
+        {"x_token": "wrong"},
+        {"Host": f"evil.example:{client.port}"},
+        {"Host": "127.0.0.1:1"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+    ):
+        for path, given in (("/", None), ("/api/folder", None), ("/api/open", {"file": FILE}), ("/files/x.json", None)):
+            refused = client.ask(path, given, **headers)
+            assert refused.status == 403
+            assert b"studio" in refused.body
+    assert client.ask("/api/folder", Origin=f"http://127.0.0.1:{client.port}").status == 200
+    assert client.ask("/api/draft", raw=b"x" * 2_000_001).status == 413
+    assert client.ask("/api/draft", raw=b"{").status == 400
+    page = client.ask(f"/?token={client.token}", x_token=None)
+    cookie, policy = page.headers["set-cookie"], page.headers["content-security-policy"]
+    assert "HttpOnly; SameSite=Strict" in cookie
+    assert "default-src 'self'" in policy
+    assert "unsafe-inline'; frame" in policy  # of styles alone
+    assert client.ask("/api/folder", x_token=None, cookie=cookie.split(";")[0]).status == 200
+
+
+def test_nothing_outside_the_folder_is_read_or_written(client: Client, folder: Path) -> None:
+    (folder / "link.csv").symlink_to(folder.parent / "secret.csv")
+    (folder / "page.html").write_text("<script>fetch('/api/folder')</script>")
+    outside = ["../secret.csv", str(folder.parent / "secret.csv"), "link.csv", "a/../../secret.csv", "", "\0"]
+    for name in outside:
+        asked = [("open", {"file": name}), ("guess", {"files": [name]}), ("compare", {"results": [name, name]})]
+        asked += [("create", {"file": name.replace(".csv", ".yaml"), "text": "palpate: 1\n"})]
+        for verb, given in asked if name != "link.csv" else asked[:2]:
+            answer = client.ask(f"/api/{verb}", given)
+            assert answer.status == 422
+            assert "not inside the folder" in answer.json["error"]
+    for path in (
+        "/files/../secret.csv",
+        "/files/%2e%2e/secret.csv",
+        "/files/link.csv",
+        "/page/../api.py",
+        "/web/__init__.py",
+    ):
+        assert client.ask(path).status in (404, 422)
+    assert "link.csv" not in str(client.ask("/api/folder").json)
+    for i, (old, new) in enumerate((("log.csv", "../secret.csv"), ("object: drawer", "object: ../drawer.yaml"))):
+        (folder.parent / "drawer.yaml").write_text("name: drawer\n")
+        (folder / f"bad{i}.yaml").write_text((folder / FILE).read_text().replace(old, new))
+        client.ask("/api/open", {"file": f"bad{i}.yaml"})
+        assert "lies outside of" in client.settled(f"bad{i}.yaml")["work"]["message"]
+    (folder.parent / "drawer.yaml").unlink()
+    assert client.ask("/files/page.html").headers["content-security-policy"].startswith("sandbox")
+    assert sorted(p.name for p in folder.parent.iterdir()) == ["mine", "secret.csv"]
+
+
+def test_two_tabs_change_one_file_and_nothing_is_lost(client: Client, folder: Path) -> None:
+    client.ask("/api/open", {"file": FILE})
+    first = client.settled(FILE)
+    segments = first["segments"]
+    (begin, end), *_ = segments["train"]
+    moved = {**segments, "train": [[begin + 1.0, end]]}
+    answer = client.ask("/api/answer", {"file": FILE, "segments": moved}).json
+    assert answer["parameters"]["m"]["value"] != first["answer"]["parameters"]["m"]["value"]
+    assert first["text"] == (folder / FILE).read_text()  # nothing is written while a border moves
+    given = {"file": FILE, "revision": first["revision"], "segments": moved}
+    assert client.ask("/api/segments", given).status == 200
+    mine = (folder / FILE).read_text()
+    stale = client.ask("/api/change", {"file": FILE, "revision": first["revision"], "changes": {"title": "other"}})
+    assert stale.status == 409
+    assert "nothing was written" in stale.json["error"]
+    assert (folder / FILE).read_text() == mine
+    assert all(comment in mine for comment in COMMENTS)
+    config = read_experiment(folder / FILE).config
+    assert config.segments.train == [(round(begin + 1.0, 3), end)]
+    state = client.settled(FILE)
+    assert state["answer"]["parameters"]["m"]["value"] == pytest.approx(answer["parameters"]["m"]["value"], rel=1e-3)
+    # an editor's change shows, and a change that would be no experiment is refused
+    (folder / FILE).write_text(mine.replace("object: drawer", "object: drawer\ntitle: by an editor", 1))
+    assert client.state(FILE)["changed_elsewhere"] == "changed"
+    client.ask("/api/reload", {"file": FILE})
+    state = client.settled(FILE)
+    assert state["title"] == "by an editor"
+    for changes in ({"without": ["nobody"]}, {"parts": "evil.py"}, {"filtering.bandwidth": "fast"}):
+        refused = client.ask("/api/change", {"file": FILE, "revision": state["revision"], "changes": changes})
+        assert refused.status == 422
+        assert (folder / FILE).read_text() == state["text"]
+    for changes in (
+        {"filtering.bandwidth": "5 Hz"},
+        {"without": ["b_v"]},
+    ):  # the answer follows, and undo takes it back
+        before = client.settled(FILE)
+        client.ask("/api/change", {"file": FILE, "revision": before["revision"], "changes": changes})
+        assert client.settled(FILE)["answer"]["parameters"] != before["answer"]["parameters"]
+        client.ask("/api/undo", {"file": FILE, "revision": client.state(FILE)["revision"]})
+        assert client.settled(FILE)["text"] == state["text"]
+
+
+def test_a_damaged_file_and_a_moved_recording_are_said_and_mended(client: Client, folder: Path) -> None:
+    whole = (folder / FILE).read_text()
+    (folder / FILE).write_text(whole + "segments: [\n")
+    client.ask("/api/open", {"file": FILE})
+    state = client.settled(FILE)
+    assert state["work"]["phase"] == "failed"
+    assert f"{FILE}, line" in state["work"]["message"]
+    (folder / FILE).write_text(whole)
+    recording = next(folder.glob("*.csv"))
+    recording.rename(folder.parent / "elsewhere.csv")
+    client.ask("/api/reload", {"file": FILE})
+    state = client.settled(FILE)
+    assert f"{recording.name}: there is no such file" in state["work"]["message"]
+    assert (folder / FILE).read_text() == whole
+    (folder.parent / "elsewhere.csv").rename(recording)
+    (folder / "old").mkdir()
+    (folder / "old" / "result.json").write_text("{")
+    client.ask("/api/reload", {"file": FILE})
+    assert client.settled(FILE)["work"]["phase"] == "ready"
+    (result,) = client.ask("/api/folder").json["results"]
+    assert "the result is damaged" in result["error"]
+
+
+def test_a_port_in_use_is_said_or_the_next_one_taken(folder: Path) -> None:
+    from palpate.studio.serve import start_studio
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(PalpateError, match=f"port {port} of 127.0.0.1 is in use: choose another with --port"):
+            start_studio([folder], port=port)
+    one, two = start_studio([folder]), start_studio([folder / FILE])
+    assert one.address.split("/?")[0] != two.address.split("/?")[0]
+    for studio in (one, two):
+        studio.session.close()
+        studio.socket.close()
+    with pytest.raises(FileProblem, match="there is no such file or folder"):
+        start_studio([folder / "none"])
+
+
+def test_ctrl_c_ends_the_command_cleanly(folder: Path) -> None:
+    command = [sys.executable, "-m", "palpate", "studio", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        assert "http://127.0.0.1:" in lines[1]
+        address = lines[1].strip()
+        assert Client(address).ask("/api/folder").status == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_change_keeps_comments_order_and_quotes() -> None:
+    text = """# mine
+title: "A door"   # a heading
+elements:
+- {type: viscous, name: b_v}
+segments:
+  train: [1, 2]   # GUESS: it moves
+  test: [3, 4]   # by hand
+"""
+    made = document.changed(Path("x.yaml"), text, {"segments.train": [[1.5, 2.0], [5.0, 6.0]], "without": ["b_c"]})
+    assert made == text.replace("[1, 2]   # GUESS: it moves", "[[1.5, 2], [5, 6]]") + "without: [b_c]\n"
+    assert document.changed(Path("x.yaml"), made, {"without": None}) == made.removesuffix("without: [b_c]\n")
+    assert YAML(typ="safe").load(made)["segments"]["test"] == [3, 4]
+    indented = "elements:\n  - {type: viscous, name: b_v}\na: 1\n"
+    assert document.changed(Path("x.yaml"), indented, {"a": 2}) == indented.replace("a: 1", "a: 2")
+
+
+def test_a_pixel_shows_its_smallest_and_largest_sample() -> None:
+    from palpate.studio.lines import Line
+
+    t, x = np.arange(400_000) / 1e3, np.random.default_rng(0).normal(size=400_000)
+    x[123_456], x[7:9] = 50.0, np.nan
+    line = Line("x", "N", t, x)
+    for pixels, ends in ((500, (0.0, 400.0)), (900, (100.0, 180.0)), (900, (123.0, 123.9))):
+        at, low, high = line.drawn(*ends, pixels)
+        first, last = np.searchsorted(t, (at[0], at[-1]))
+        assert len(at) <= 2 * pixels + 2
+        assert np.nanmax(high) == 50.0
+        assert np.nanmin(low) <= np.nanmin(x[first:last]) + 1e-12
+        assert (np.diff(at) > 0).all()
+
+
+def test_kept_rows_give_what_the_fit_gives(door_folder: Path, door_prepared: Prepared) -> None:
+    """Borders that begin where a kept row does: the same numbers as from scratch, to rounding."""
+    experiment = read_experiment(door_folder / "body.yaml")
+    began = quick(fit_prepared(experiment, door_prepared))
+    segments = {k: [began.moving.snapped(s) for s in v] for k, v in door_prepared.segments.items()}
+    (a, b), *more = segments["train"]
+    segments["train"] = [began.moving.snapped((a + 1.0, b)), *more]
+    from_scratch = fit_prepared(experiment, replace(door_prepared, segments=segments, begun=None))
+    assert began.solved(segments).p == pytest.approx(from_scratch.p, rel=1e-9)
+    assert began.solved(segments).p != pytest.approx(began.fit.p, rel=1e-9)
