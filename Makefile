@@ -72,7 +72,7 @@ assets:
 	cd build/assets && npm install --no-save --no-audit --no-fund three@0.187.0 plotly.js@4.1.1 uplot@1.6.32 esbuild@0.28.2
 	cd build/assets && $(BUNDLE) --format=esm three.js --outfile=../../$(VENDOR)/three.min.js
 	cd build/assets && $(BUNDLE) --format=esm uplot.js --outfile=../../$(VENDOR)/uplot.min.js
-	cd build/assets && $(BUNDLE) --format=iife --legal-comments=none plotly.js --outfile=plotly.min.js
+	cd build/assets && $(BUNDLE) --format=iife --legal-comments=none --banner:js='/* plotly.js v4.1.1, MIT: plotly.LICENSE */' plotly.js --outfile=plotly.min.js
 	cp build/assets/plotly.min.js $(VENDOR)/ && cp build/assets/node_modules/uplot/dist/uPlot.min.css $(VENDOR)/uplot.min.css
 	for name in three plotly.js uplot; do cp build/assets/node_modules/$$name/LICENSE $(VENDOR)/$${name%.js}.LICENSE; done
 

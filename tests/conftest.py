@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 """Recordings beside the project; they are not part of it."""
 
-PACKAGES = {"cc": "gcc", "chromium": "chromium"}
+PACKAGES = {"cc": "gcc", "chromium": "chromium", "node": "nodejs"}
 """Programs that tests run, and the Debian packages that bring them."""
 
 LONG = (
@@ -48,7 +48,7 @@ LONG = (
     *("extrinsics", "rolling_stage", "body_contradicted", "replay", "clocks", "twin_door", "validation"),
     *("rolling_mechanism", "lost_rows", "export_mjcf", "own_objects", "slope", "cli_inspect", "export_command"),
     *("rolling_result", "comparison", "imu_noise", "twin", "shapes", "takes", "derivatives", "variants"),
-    *("lookalikes", "rolling_options", "rolling_poor", "notebook"),
+    *("lookalikes", "export_js", "rolling_options", "rolling_poor", "notebook"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""

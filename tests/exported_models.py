@@ -25,8 +25,8 @@ def _written(model: Model, out: Path, *, to: str, **options: Any) -> Export:
     return export_model(model, to, out, even_if_failed=True, **options)
 
 
-export_c, export_fmu, export_mjcf, export_urdf, export_ros2_control = (
-    partial(_written, to=to) for to in ("c", "fmu", "mjcf", "urdf", "ros2-control")
+export_c, export_fmu, export_js, export_mjcf, export_urdf, export_ros2_control = (
+    partial(_written, to=to) for to in ("c", "fmu", "js", "mjcf", "urdf", "ros2-control")
 )
 
 

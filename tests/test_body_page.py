@@ -26,16 +26,15 @@ from palpate.physics.arrays import FloatArray, runs
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
-from palpate.report.identification import SECTIONS, parameters_in_words, report_sections, write_report
+from palpate.report.identification import SECTIONS, parameters_in_words, report_sections, without, write_report
 from palpate.report.model_plots import damping, dry_force, medians
 from palpate.report.page import Words
 from palpate.runtime.replay import Track, Window
 from palpate.tables import Table
-from tests.conftest import needs
 from tests.oracles import door_ode
 from tests.test_inspection_page import Reader, figures_of, numbers, trace, walk
 
-graph_objects = needs("plotly.graph_objects", "report")
+graph_objects = pytest.importorskip("plotly.graph_objects", reason="plotly is not installed: pip install plotly")
 HOLDING = "Spring and dry friction over the travel"
 PAPER = [6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70]
 SEGMENTS = {
@@ -248,8 +247,8 @@ def page(view, tmp_path_factory) -> Path:
 
 
 def body_sections(data, view):
-    """All sections of a result with these parts."""
-    return report_sections(SimpleNamespace(data=data, view=view))
+    """All sections of a result with these parts, but that in which it is pushed: mechanisms here only look like one."""
+    return report_sections(SimpleNamespace(data=data, view=view), without("feel"))
 
 
 def titles_of(sections) -> list[str]:

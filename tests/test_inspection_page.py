@@ -26,14 +26,14 @@ from palpate.findings import Finding, Severity
 from palpate.motion.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
-from palpate.report.page import Figure, Folded, Section, Words, page_html, write_page
+from palpate.report.page import Figure, Folded, Section, Words, _template, page_html, write_page
 from palpate.report.plots import over_time, packed, thinned
 from palpate.tables import Table
 from palpate.twin import handle as twin
 from tests.conftest import needs
 
-graph_objects = needs("plotly.graph_objects", "report")
-LIMIT_BYTES = 8e6
+graph_objects = pytest.importorskip("plotly.graph_objects", reason="plotly is not installed: pip install plotly")
+LIMIT_BYTES = 4e6
 
 
 # --- reading a page back ----------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class Reader(HTMLParser):
 
     @property
     def figures(self) -> dict:
-        text = self.scripts[-1]
+        text = next(script for script in self.scripts if script.startswith("const figures="))
         return json.JSONDecoder().raw_decode(text[text.index("{") :])[0]
 
 
@@ -254,13 +254,13 @@ def test_sections_without_blocks_are_left_out():
     assert Reader(text).headings == ["full"]
 
 
-def test_page_without_figures_needs_no_plotly(monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+def test_page_without_figures_needs_no_scripts():
     assert "<script" not in page_html("t", [Section("s", (Words("x"),))])
 
 
-def test_missing_plotly_is_named_and_nothing_is_written(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+def test_missing_jinja_is_named_and_nothing_is_written(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    _template.cache_clear()
     with pytest.raises(MissingExtra, match=re.escape("pip install 'palpate[report]'")):
         write_inspection(tmp_path / "page.html", inspect_recordings([plain_recording()]))
     assert list(tmp_path.iterdir()) == []

@@ -400,7 +400,7 @@ def test_the_command_runs_the_trial_and_draws_it(door: Model, tmp_path: Path) ->
     assert data["ways"][0]["force_percent"] < 5.0
     assert json.loads((tmp_path / "o" / "loop.json").read_text()) == data
     assert "Verdict" not in done.stdout
-    needs("plotly", "report")
+    needs("jinja2", "report")
     assert "Apparent inertia" in (tmp_path / "o" / "loop.html").read_text()
     assert "compared with itself" in data["remarks"][0]
     assert "does not say what it describes" in data["remarks"][1]

@@ -25,9 +25,9 @@ def inspect(
 ) -> Done:
     """Show what recordings hold: channels, gaps, noise, clocks."""
     if out is not None:
-        from palpate.report.page import require_plotly
+        from palpate.report.page import require_pages
 
-        require_plotly()
+        require_pages()
     if table is not None and table.suffix.lower() not in (".csv", ".parquet"):
         raise PalpateError(f"--table: {table.name} must end in .csv or .parquet")
     named = [path for path in files if path.suffix.lower() in (".yaml", ".yml") and path.name != "metadata.yaml"]

@@ -194,19 +194,21 @@ def _formats() -> list[str]:
 def export(
     tell: Tell,
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json, or the folder of a result.")],
-    to: Annotated[str, option("--to", "Format: c, fmu, mjcf, urdf, ros2-control.", **one_of(_formats))],
+    to: Annotated[str, option("--to", "Format: c, fmu, js, mjcf, urdf, ros2-control.", **one_of(_formats))],
     out: Annotated[Path | None, option("--out", "-o", "Folder to write into [default: OBJECT-FORMAT].")] = None,
-    dt: Annotated[float | None, option("--dt", "C, FMU: the fixed step in s [default: 0.001].")] = None,
+    dt: Annotated[float | None, option("--dt", "C, FMU, JS: the fixed step in s [default: 0.001].")] = None,
     mass: Annotated[float | None, option("--mass", "MJCF, URDF: mass, kg, if the model has only an inertia.")] = None,
-    wrench_limit: Annotated[str | None, option("--wrench-limit", "C, FMU: sensor's range, 500,20 (N, N m).")] = None,
+    wrench_limit: Annotated[
+        str | None, option("--wrench-limit", "C, FMU, JS: sensor's range, 500,20 (N, N m).")
+    ] = None,
     stops: _Stops = None,
     tool: Annotated[Path | None, option("--tool", "ros2-control: model.json of the handle on the robot.")] = None,
-    handle: Annotated[str | None, option("--handle", "ros2-control: hand in the body frame, m: 0.8,0,0.")] = None,
+    handle: Annotated[str | None, option("--handle", "ros2-control, JS: hand in the body frame, m: 0.8,0,0.")] = None,
     state: Annotated[str | None, option("--state", "ros2-control: positions (rad, m) to linearise about.")] = None,
     even_if_failed: Annotated[bool, option("--even-if-failed", "Export it even if its verdict is failed.")] = False,
     parts: OwnParts = None,
 ) -> Done:
-    """Export a model: C, FMU, MJCF, URDF or ros2_control."""
+    """Export a model: C, FMU, JavaScript, MJCF, URDF or ros2_control."""
     tell("exporting", 0.0)
     path = model_file(path)
     model = with_end_stops(load_model(path, parts), stops)

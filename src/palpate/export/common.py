@@ -191,7 +191,7 @@ _STEPPED = ("dt", "wrench_limit")
 EXPORTERS: Mapping[str, Exporter] = {
     "c": Exporter("c", _STEPPED),
     "fmu": Exporter("fmu", _STEPPED, ".fmu"),
-    "js": Exporter("js", _STEPPED),
+    "js": Exporter("js", (*_STEPPED, "handle")),
     "mjcf": Exporter("mjcf", ("mass",)),
     "urdf": Exporter("urdf", ("mass",)),
     "ros2-control": Exporter("ros2_control", ("handle", "state", "tool")),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from palpate.errors import PalpateError
 from palpate.export.c import about_lines, comment
-from palpate.export.common import NO_LIMIT, Files, object_to_export, template
+from palpate.export.common import NO_LIMIT, Files, file_stem, object_to_export, template
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
@@ -49,8 +49,17 @@ class JsSource(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def js_source(model: Model, dt: float = 1e-3, *, wrench_limit: Sequence[float] | FloatArray | None = None) -> JsSource:
-    """The model as an ES module with a fixed step `dt` (s); `wrench_limit`: the sensor's range (N, N m)."""
+def js_source(
+    model: Model,
+    dt: float = 1e-3,
+    *,
+    wrench_limit: Sequence[float] | FloatArray | None = None,
+    handle: Sequence[float] | FloatArray | None = None,
+) -> JsSource:
+    """The model as an ES module with a fixed step `dt` (s); `wrench_limit`: the sensor's range (N, N m).
+
+    `handle`: where the hand holds, m in the body frame: pictures follow it, no motion does.
+    """
     check_step(dt)
     limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
     given, (model, lost) = model, object_to_export(model)
@@ -63,7 +72,7 @@ def js_source(model: Model, dt: float = 1e-3, *, wrench_limit: Sequence[float] |
     bodies = [at for at, x in zip(starts, model.elements, strict=True) if x.parameters and _is_body(x)]
     left_out = (*lost, _BITS, "the parameters' intervals and statuses; they are in result.json.")
     about = (*about_lines(given, dt, "an ES module"), *(f"Left out: {line}" for line in left_out))
-    data = _data(given, model, dt, _placed(e))
+    data = _data(given, model, dt, _placed(e), handle)
     fill = {
         "about": comment(about),
         "statuses": _json({status.name: status.value for status in StepStatus}),
@@ -93,7 +102,9 @@ def _is_body(element: Any) -> bool:
     return element.parameters[0].map == "inertia"
 
 
-def _data(given: Model, model: Model, dt: float, placed: Sequence[str]) -> dict[str, Any]:
+def _data(
+    given: Model, model: Model, dt: float, placed: Sequence[str], handle: Sequence[float] | FloatArray | None
+) -> dict[str, Any]:
     """What a user of the module may ask: names, units, values, limits, and what it looks like."""
     mechanism, n = model.mechanism, len(model.mechanism.accelerations)
     units = (*mechanism.units[:-n], *model.memory.values())
@@ -107,7 +118,7 @@ def _data(given: Model, model: Model, dt: float, placed: Sequence[str]) -> dict[
         for p in e.parameters
     ]
     names = list(model.parameters)
-    outline = mechanism.outline
+    outline = mechanism.outline(None if handle is None else _point(handle))
     ground = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) if mechanism.z_up else mechanism.R_world_body
     links = [x for x in mechanism.linkages if x.after is None]
     low, high = mechanism.described or (None, None)
@@ -119,7 +130,7 @@ def _data(given: Model, model: Model, dt: float, placed: Sequence[str]) -> dict[
             {"name": x, "unit": u} for x, u in zip(mechanism.accelerations, mechanism.units[-n:], strict=True)
         ],
         "parameters": [
-            x | {"name": name, "value": value}
+            x | {"name": name, "words": model.words.get(name, ""), "value": value}
             for x, name, value in zip(parameters, names, model.p.tolist(), strict=True)
         ],
         "coordinates": [{"name": name, "unit": mechanism.coordinates[name]} for name in placed],
@@ -138,6 +149,13 @@ def _data(given: Model, model: Model, dt: float, placed: Sequence[str]) -> dict[
             "links": [{"name": x.coordinate, "points": len(x.bars(x.range[0], FLOATS))} for x in links],
         },
     }
+
+
+def _point(handle: Sequence[float] | FloatArray) -> tuple[float, float, float]:
+    point = [float(x) for x in handle]
+    if len(point) != 3 or not all(map(math.isfinite, point)):
+        raise PalpateError(f"handle must be a point of three numbers in m, not {point}")
+    return point[0], point[1], point[2]
 
 
 def _pictures(e: Equations, model: Model) -> Kernels:
@@ -188,23 +206,29 @@ def _numbers(rows: Sequence[Sequence[float]]) -> str:
 
 
 def _json(value: Any) -> str:
-    """As text that may stand in a script of a page, whatever the names are."""
-    return json.dumps(value, allow_nan=False).replace("</", "<\\/").replace("<!--", "<\\!--")
+    return json.dumps(value, allow_nan=False)
 
 
 def _union(names: Any) -> str:
     return " | ".join(json.dumps(name) for name in names) or "never"
 
 
-def export_js(model: Model, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None) -> Files:
-    """`model.js`, an ES module that needs nothing, and `model.d.ts`, its types; the step is that of the exported C.
+def export_js(
+    model: Model,
+    *,
+    dt: float = 1e-3,
+    wrench_limit: Sequence[float] | FloatArray | None = None,
+    handle: Sequence[float] | FloatArray | None = None,
+) -> Files:
+    """NAME.js, an ES module that needs nothing, and NAME.d.ts, its types; the step is that of the exported C.
 
-    `dt` (s): the fixed step; `wrench_limit`: the sensor's range (N, N m), six positive numbers.
+    `dt` (s): the fixed step; `wrench_limit`: the sensor's range (N, N m), six positive numbers; `handle`: where the
+    hand holds in pictures, m in the body frame.
     """
-    code = js_source(model, dt, wrench_limit=wrench_limit)
-    use = 'use: import { create } from "./model.js"; const object = create(); object.step([0, 0, 0, 0, 0, 5])'
+    code, name = js_source(model, dt, wrench_limit=wrench_limit, handle=handle), file_stem(model)
+    use = f'use: import {{ create }} from "./{name}.js"; const object = create(); object.step([0, 0, 0, 0, 0, 5])'
     return (
-        {"model.js": code.module, "model.d.ts": code.types},
+        {f"{name}.js": code.module, f"{name}.d.ts": code.types},
         code.left_out,
         (use, *([NO_LIMIT] if wrench_limit is None else [])),
     )

@@ -4,6 +4,7 @@
 # what the interface asks as a property may be a constant
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -13,7 +14,7 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.mechanisms.free import conjugate, rotation_rows, turning
 from palpate.mechanisms.mechanism import WRENCH_ROWS, Joint, Matrix, Mechanism, Row, into_body
-from palpate.mechanisms.outline import Outline, Solid, grip
+from palpate.mechanisms.outline import Outline, Place, Solid, grip
 from palpate.physics import motion as rigid
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
@@ -54,13 +55,12 @@ class Ball(Mechanism):
     pivot: ClassVar[Literal["", "point", "axes"]] = "point"
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, -0.3)
 
-    @property
-    def outline(self) -> Outline:
+    def outline(self, hand: Place | None = None) -> Outline:
         """What hangs, its rope or hook, and the joint."""
-        x, y, z = self.hand
-        rope = Solid("cylinder", (0.006, -z), (x, y, z / 2))
+        x, y, z = hand or self.hand
+        rope = Solid("cylinder", (0.006, math.hypot(x, y, z)), (x / 2, y / 2, z / 2), (x, y, z))
         joint = Solid("ball", (0.02,), part="frame")
-        return Outline((Solid("inertia"), rope, joint, grip(self.hand, 0.03)), self.hand)
+        return Outline((Solid("inertia"), rope, joint, grip((x, y, z), 0.03)), (x, y, z))
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of R_world_body, of the unit quaternion; the origin rests."""

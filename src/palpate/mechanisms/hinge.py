@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, OneFreedom, Row
-from palpate.mechanisms.outline import Outline, Solid, grip
+from palpate.mechanisms.outline import Outline, Place, Solid, grip
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Kinematics, Load, Motion, Poses, Triple
@@ -50,19 +50,25 @@ class Hinge(OneFreedom):
         direction = math.atan2(y, x) if across > 0 else 0.0
         return replace(self, gravity=size, inclination=math.atan2(across, z), direction=direction)
 
-    @property
-    def outline(self) -> Outline:
+    def outline(self, hand: Place | None = None) -> Outline:
         """A leaf in its frame; a flap where the axis lies; a wheel with a spoke where it turns without end."""
         if self.endless:
-            rim, spoke = Solid("cylinder", (0.12, 0.02)), Solid("box", (0.1, 0.015, 0.03), (0.05, 0.0, 0.0))
-            post = Solid("cylinder", (0.02, 0.1), (0.0, 0.0, -0.06), part="frame")
-            return Outline((rim, spoke, post, grip((0.1, 0.0, 0.03), 0.02)), (0.1, 0.0, 0.03))
-        width, half = self.hand[0] + 0.08, 1.0 if self.leaning < math.pi / 4 else 0.3
-        leaf = Solid("box", (width, 0.04, 2 * half), (width / 2, 0.0, 0.0))
-        posts = [Solid("box", (0.06, 0.09, 2 * half), (x, 0.0, 0.0), part="frame") for x in (-0.05, width + 0.05)]
-        lintel = Solid("box", (width + 0.16, 0.09, 0.06), (width / 2, 0.0, half + 0.04), part="frame")
+            x, y, z = hand or (0.1, 0.0, 0.03)
+            radius = math.hypot(x, y)
+            rim = Solid("cylinder", (1.15 * radius, 0.02), (0.0, 0.0, z - 0.03))
+            spoke = Solid("box", (radius, 0.15 * radius, 0.03), (radius / 2, 0.0, z - 0.03))
+            post = Solid("cylinder", (0.2 * radius, radius), (0.0, 0.0, z - 0.05 - radius / 2), part="frame")
+            return Outline((rim, spoke, post, grip((x, y, z), 0.2 * radius)), (x, y, z))
+        x, y, z = hand or (self.hand[0], -0.06, self.hand[2])
+        width, half = abs(x) + 0.08, 1.0 if self.leaning < math.pi / 4 else 0.3
+        side = math.copysign(1.0, x)
+        leaf = Solid("box", (width, 0.04, 2 * half), (side * width / 2, 0.0, z))
+        ends = (-0.05 * side, side * (width + 0.05))
+        posts = [Solid("box", (0.06, 0.09, 2 * half), (end, 0.0, z), part="frame") for end in ends]
+        up = -1.0 if self.inclination > math.pi / 2 else 1.0
+        lintel = Solid("box", (width + 0.16, 0.09, 0.06), (side * width / 2, 0.0, z + up * (half + 0.04)), part="frame")
         frame = (*posts, lintel) if half == 1.0 else posts[:1]
-        return Outline((leaf, *frame, grip((self.hand[0], -0.06, 0.0))), self.hand, half + 0.09)
+        return Outline((leaf, *frame, grip((x, y, z))), (x, y, z), z + up * (half + 0.09))
 
     @property
     def leaning(self) -> float:

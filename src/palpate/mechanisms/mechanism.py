@@ -12,7 +12,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.linkage import TRIED, Linkage, followed
-from palpate.mechanisms.outline import Outline, Solid, grip
+from palpate.mechanisms.outline import Outline, Place, Solid, grip
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
 from palpate.physics.inertia import DRAWING_NAMES, body_regressor
@@ -276,10 +276,13 @@ class Mechanism(ABC):
         names = [row.name for row in WRENCH_ROWS]
         return tuple(names.index(row.name) for row in self.rows if row.name in names)
 
-    @property
-    def outline(self) -> Outline:
-        """What pictures show of it; unless overridden its body as a box, and where the hand is."""
-        return Outline((Solid("inertia"), grip(self.hand)), self.hand)
+    def outline(self, hand: Place | None = None) -> Outline:
+        """What pictures show of it, with the hand here (m, in the body frame) or where one would hold it.
+
+        Unless overridden, its body as a box.
+        """
+        at = hand or self.hand
+        return Outline((Solid("inertia"), grip(at)), at)
 
     @property
     def leaning(self) -> float:

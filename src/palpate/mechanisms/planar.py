@@ -27,7 +27,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Support, unwrapped
-from palpate.mechanisms.outline import Outline, Solid, wheel
+from palpate.mechanisms.outline import Outline, Place, Solid, wheel
 from palpate.physics.arrays import BoolArray, FloatArray, running
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
@@ -125,7 +125,7 @@ class Planar(Mechanism):
     @property
     def following(self) -> tuple[str, ...]:
         """The swivels."""
-        return tuple(f"swivel_{i + 1}" for i in range(len(self.casters)))
+        return tuple(_swivel_of(f"caster_{i + 1}") for i in range(len(self.casters)))
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -197,30 +197,21 @@ class Planar(Mechanism):
         )
         return (*(wheels if self.axle else ()), *casters)
 
-    @property
-    def outline(self) -> Outline:
+    def outline(self, hand: Place | None = None) -> Outline:
         """A deck on its wheels, and the bar that is pushed."""
-        (back, _, height), radius, left = self.hand, 0.07, (0.0, 1.0, 0.0)
+        (back, aside, height), radius, left = hand or self.hand, 0.07, (0.0, 1.0, 0.0)
         places = [s.place for s in self.supports] or [(0.0, 0.0)]
-        low, high = (min(min(x for x, _ in places), 0.7 * back), max(max(x for x, _ in places), -0.4 * back))
-        width = 2 * max(0.22, *(abs(y) for _, y in places))
-        deck = Solid("box", (high - low, width, 0.04), ((high + low) / 2, 0.0, 2 * radius + 0.06))
-        posts = [
-            Solid("box", (0.03, 0.03, height - 0.2), (low, y, height / 2 + 0.1)) for y in (0.4 * width, -0.4 * width)
-        ]
-        bar = Solid("cylinder", (0.018, 0.9 * width), (low, 0.0, height), left, "grip")
+        low, high = min(back, *(x for x, _ in places)), max(-0.4 * back, *(x for x, _ in places))
+        width, top = 2 * max(0.22, *(abs(y) for _, y in places)), 2 * radius + 0.08
+        deck = Solid("box", (high - low, width, 0.04), ((high + low) / 2, 0.0, top - 0.02))
+        tall = max(height - top, 0.05)
+        posts = [Solid("box", (0.03, 0.03, tall), (back, y, top + tall / 2)) for y in (0.4 * width, -0.4 * width)]
+        bar = Solid("cylinder", (0.018, 0.9 * width), (back, 0.0, top + tall), left, "grip")
         wheels = [
-            wheel(
-                radius,
-                (*s.place, radius),
-                left,
-                0.03,
-                f"swivel_{s.name.rpartition('_')[2]}" if s.swivel else "",
-                s.trail,
-            )
+            wheel(radius, (*s.place, radius), left, 0.03, _swivel_of(s.name) if s.swivel else "", s.trail)
             for s in self.supports
         ]
-        return Outline((deck, *posts, bar, *wheels), (low, 0.0, height), floor=0.0)
+        return Outline((deck, *posts, bar, *wheels), (back, aside, top + tall), floor=0.0)
 
     @property
     def holds_sideways(self) -> bool:
@@ -397,6 +388,11 @@ class Planar(Mechanism):
         maps = running(maps, lambda b, a: np.minimum([b[0] * a[0], b[0] * a[1] + b[1]], _LOST))
         variance = np.concatenate([[math.pi**2], maps[0] * math.pi**2 + maps[1]])
         return np.where(known, heading - turn, np.nan), np.sqrt(variance)
+
+
+def _swivel_of(caster: str) -> str:
+    """The position of the state that belongs to a caster of this name."""
+    return caster.replace("caster", "swivel")
 
 
 def _unit(matrices: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, into_body, unwrapped
-from palpate.mechanisms.outline import Outline, Solid, grip, wheel
+from palpate.mechanisms.outline import Outline, Place, Solid, grip, wheel
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar, dot, remembering
 from palpate.physics.motion import Coordinate, Kinematics, Load, Motion, Poses, Triple
@@ -187,23 +187,21 @@ class Rolling(Mechanism):
         """Its wheel or wheels, and its feet."""
         return Wheel(self.radius, self.track, self.feet, self.moves, self.moving)
 
-    @property
-    def outline(self) -> Outline:
-        """Wheel or wheels, two shafts to the handles, feet, and a tray, or the plates of a hand truck."""
-        (down, back, _), left = self.hand, (0.0, 0.0, 1.0)
+    def outline(self, hand: Place | None = None) -> Outline:
+        """Wheel or wheels, two shafts to the handles, feet, and a tray, or the plate of a hand truck."""
+        (down, back, aside), left = hand or self.hand, (0.0, 0.0, 1.0)
         half = self.track / 2 or 0.28
-        middles = (half, -half) if self.track > 0 else (0.0,)
-        wheels = [wheel(self.radius, (0.0, 0.0, z), left, 0.06) for z in middles]
-        shafts = [Solid("box", (0.03, back + 0.05, 0.03), (down / 2, back / 2, z)) for z in (0.9 * half, -0.9 * half)]
-        plate = Solid("box", (0.02, 0.9 * back, 1.8 * half), (down / 2 - 0.02, back / 2, 0.0))
-        tray = Solid("box", (0.24, 0.55 * back, 0.6), (down - 0.08, 0.4 * back, 0.0))
-        legs = [
-            Solid("cylinder", (0.015, x - down / 2), ((x + down / 2) / 2, y, z), (1.0, 0.0, 0.0))
-            for x, y, z in self.feet
-        ]
-        grips = [grip((down / 2, back, z), 0.03) for z in (0.9 * half, -0.9 * half)]
+        wheels = [wheel(self.radius, (0.0, 0.0, z), left, 0.06) for z in ((half, -half) if self.track > 0 else (0.0,))]
+        ends = [(down, back, aside + z) for z in (0.9 * half, -0.9 * half)]
+        long = math.hypot(down, back)
+        shafts = [Solid("cylinder", (0.018, long), (down / 2, back / 2, z), (down, back, 0.0)) for _, _, z in ends]
+        plate = Solid("box", (0.02, 0.9 * back, 1.8 * half), (down / 2 - 0.02, back / 2, aside))
+        tray = Solid("box", (0.24, 0.55 * back, 0.6), (down / 2 - 0.15, 0.4 * back, aside))
+        legs = [Solid("cylinder", (0.015, abs(x)), (x / 2, y, z), (1.0, 0.0, 0.0)) for x, y, z in self.feet]
         body = plate if self.track > 0 else tray
-        return Outline((*wheels, *shafts, body, *legs, *grips), self.hand, floor=0.0)
+        return Outline(
+            (*wheels, *shafts, body, *legs, *(grip(end, 0.03) for end in ends)), (down, back, aside), floor=0.0
+        )
 
     @property
     def moving(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, OneFreedom, Row
-from palpate.mechanisms.outline import Outline, Solid, grip
+from palpate.mechanisms.outline import Outline, Place, Solid, grip
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Kinematics, Load, Motion, Poses, Triple
@@ -40,13 +40,17 @@ class Slide(OneFreedom):
     unit: ClassVar[str] = "m"
     outward: ClassVar[tuple[float, float, float]] = (1.0, 0.0, 0.0)
 
-    @property
-    def outline(self) -> Outline:
-        """A drawer, its front at the origin, in a case that stands still."""
-        body = Solid("box", (0.45, 0.44, 0.14), (-0.235, 0.0, -0.01)), Solid("box", (0.02, 0.5, 0.2))
-        plates = [Solid("box", (0.48, 0.52, 0.02), (-0.25, 0.0, z), part="frame") for z in (-0.12, 0.12)]
-        sides = [Solid("box", (0.48, 0.02, 0.22), (-0.25, y, 0.0), part="frame") for y in (-0.25, 0.25)]
-        return Outline((*body, *plates, *sides, grip((0.04, 0.0, 0.0), 0.025)), (0.04, 0.0, 0.0), 0.15)
+    def outline(self, hand: Place | None = None) -> Outline:
+        """A drawer, its front where the hand is, in a case that stands still."""
+        x, y, z = hand or (0.04, 0.0, 0.0)
+        front = x - 0.04
+        body = (
+            Solid("box", (0.45, 0.44, 0.14), (front - 0.235, y, z - 0.01)),
+            Solid("box", (0.02, 0.5, 0.2), (front, y, z)),
+        )
+        plates = [Solid("box", (0.48, 0.52, 0.02), (front - 0.25, y, z + up), part="frame") for up in (-0.12, 0.12)]
+        sides = [Solid("box", (0.48, 0.02, 0.22), (front - 0.25, y + left, z), part="frame") for left in (-0.25, 0.25)]
+        return Outline((*body, *plates, *sides, grip((x, y, z), 0.025)), (x, y, z), z + 0.15)
 
     @property
     def leaning(self) -> float:

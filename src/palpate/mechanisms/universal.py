@@ -18,7 +18,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, into_body, unwrapped
-from palpate.mechanisms.outline import Outline, Solid, grip
+from palpate.mechanisms.outline import Outline, Place, Solid, grip
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
@@ -69,13 +69,13 @@ class Universal(Mechanism):
     pivot: ClassVar[Literal["", "point", "axes"]] = "axes"
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.1)
 
-    @property
-    def outline(self) -> Outline:
+    def outline(self, hand: Place | None = None) -> Outline:
         """A stick on its base."""
-        x, y, z = self.hand
-        stick = Solid("cylinder", (0.008, z), (x, y, z / 2))
-        base = Solid("box", (0.12, 0.12, 0.02), (0.0, 0.0, -0.012), part="frame")
-        return Outline((stick, base, grip(self.hand, 0.018)), self.hand)
+        x, y, z = hand or self.hand
+        size = math.hypot(x, y, z)
+        stick = Solid("cylinder", (0.08 * size, size), (x / 2, y / 2, z / 2), (x, y, z))
+        base = Solid("box", (1.2 * size, 1.2 * size, 0.2 * size), (0.0, 0.0, -0.12 * size), part="frame")
+        return Outline((stick, base, grip((x, y, z), 0.18 * size)), (x, y, z))
 
     @property
     def R_world_body(self) -> Matrix:

@@ -259,14 +259,22 @@ def scene(s: Scene) -> Figure | None:
     corners = [1e3 * every[np.isfinite(every).all(axis=1)]]
     size = max(float(np.ptp(corners[0], axis=0).max(initial=0.0)) if len(corners[0]) else 0.0, 100.0)
     data, words = list[Json](), list[str]()
+    moves: Json = {"moves": s.motion is not None}
     if len(s.markers):
         style: Json = {"marker": {"size": 3, "color": DARK}, "text": list(s.marker_names), "hoverinfo": "text"}
+        style["meta"] = moves
         data.append(plots.in_space(1e3 * s.markers, "markers" if s.arrows else "markers+text", "markers", **style))
+    if len(s.outline):
+        ends = np.insert(1e3 * s.outline, 2, np.nan, axis=1).reshape(-1, 3)
+        style = {"line": {"color": plots.PALE, "width": 1}, "hoverinfo": "name", "meta": moves}
+        data.append(plots.in_space(ends, "lines", "outline, of typical size", **style))
+        corners.append(1e3 * s.outline.reshape(-1, 3))
     for name, T in s.frames.items():
         for i, colour in enumerate(plots.AXIS_COLOURS):
             ends = 1e3 * T[:3, 3] + np.array([[0.0], [0.12 * size]]) * T[:3, i]
             style = {"line": {"color": colour, "width": 6}, "textfont": {"color": "#333", "size": 12}}
             style |= {"text": ["", name if i == 2 else ""], "hoverinfo": "text", "hovertext": f"{name} {'xyz'[i]}"}
+            style["meta"] = moves
             data.append(plots.in_space(ends, "lines+text", **style))
     stroke: Json = {"line": {"color": GREY, "width": 3}, "hoverinfo": "name"}
     data += [plots.in_space(1e3 * path, "lines", name, **stroke) for name, path in s.paths.items()]
@@ -288,11 +296,17 @@ def scene(s: Scene) -> Figure | None:
     look_for = "Turn it with the mouse: markers and frames should sit as on the object. Axes: red x, green y, blue z."
     if s.arrows:
         look_for += " Forces should point where the person pushed; click a name in the legend to show or hide it."
+    layout = plots.scene_layout(np.vstack(corners))
+    if s.motion is not None:
+        poses = np.hstack([s.motion.rotation.reshape(-1, 9), 1e3 * s.motion.position])
+        times = plots.packed(s.motion.times_s, "f8")
+        layout["meta"] = {"times": times, "poses": plots.packed(poses.ravel()), "at": s.at_s}
+        look_for += " Play shows how it moved."
     return Figure(
         f"Frames and wrenches, in the {s.frame} frame" if s.arrows else "The markers on the body",
         look_for,
         tuple(data),
-        plots.scene_layout(np.vstack(corners)),
+        layout,
         f"{message[:1].upper()}{message[1:]}." if words else "",
     )
 

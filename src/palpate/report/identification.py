@@ -24,6 +24,7 @@ from palpate.findings import Severity
 from palpate.physics.arrays import rms
 from palpate.physics.units import quantity
 from palpate.report import fit_plots, inspection, model_plots
+from palpate.report.feel import feel
 from palpate.report.page import Block, Section, Words, figures_in, fold, folded, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import short
@@ -249,6 +250,7 @@ def _of_view(title: str, blocks: Callable[[Data, View], Iterable[Block | None]])
 SECTIONS: Sections = {
     "verdict": _of_data("Verdict", _verdict),
     "parameters": _of_data("Parameters", _parameters),
+    "feel": _of_view("Push it", lambda data, view: (feel(data, view),)),
     "errors": _of_data(
         "Errors",
         lambda data, _: (tables.rms_table(data), fold("Errors of each segment", tables.segments_table(data))),

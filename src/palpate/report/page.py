@@ -1,4 +1,7 @@
-"""One HTML page that works offline: sections of words, tables, findings and figures; plotly.js inside, once."""
+"""One HTML page that works offline: sections of words, tables, findings, figures and objects to push.
+
+Libraries are inside, once, and only those that the page needs (`palpate.web`).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from typing import Any, Literal
 from palpate.errors import extra_library
 from palpate.files import write_text
 from palpate.tables import STYLES, Table
+from palpate.web import MODULES, asset, embedded, script_text
 
 Json = dict[str, Any]
 
@@ -49,6 +53,17 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Pushed:
+    """An object that can be pushed, in three dimensions (`palpate.web`): its ES module, and what goes with it."""
+
+    title: str
+    look_for: str
+    module: str
+    options: Json
+    """Intervals of its parameters and a replay, as panel.js wants them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """Blocks that show when a person asks for them."""
 
@@ -56,7 +71,7 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block = Words | Table | Remarks | Figure | Folded
+Block = Words | Table | Remarks | Figure | Pushed | Folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +102,8 @@ _IN_SIGHT = 5
 """Remarks of one kind that show at once."""
 
 
-def require_plotly() -> None:
-    """Refuse, before anything is computed, where a page with figures cannot be made."""
-    extra("plotly.offline", "a page with figures")
+def require_pages() -> None:
+    """Refuse, before anything is computed, where a page cannot be made."""
     extra("jinja2", "a page")
 
 
@@ -109,11 +123,14 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
 
 
 def _page_parts(title: str, sections: Sequence[Section], subtitle: str) -> Iterator[str]:
-    """The page piece by piece: of plotly.js, 5 MB, nobody needs a copy more."""
+    """The page piece by piece: of a library of a megabyte nobody needs a copy more."""
     template, markup = _template(), extra("markupsafe", "a page").Markup
     shown = [section for section in sections if section.blocks]
-    figures = [figure for section in shown for figure in figures_in(section.blocks)]
-    places = {id(figure): f"figure-{i + 1}" for i, figure in enumerate(figures)}
+    inside = [block for section in shown for block in blocks_in(section.blocks)]
+    figures, pushed = [b for b in inside if isinstance(b, Figure)], [b for b in inside if isinstance(b, Pushed)]
+    places = {id(block): f"figure-{i + 1}" for i, block in enumerate(figures)}
+    places |= {id(block): f"pushed-{i + 1}" for i, block in enumerate(pushed)}
+    in_space = any("scene" in f.layout for f in figures)
     text = template.render(
         title=title,
         subtitle=subtitle,
@@ -124,19 +141,35 @@ def _page_parts(title: str, sections: Sequence[Section], subtitle: str) -> Itera
         id_of=id,
         in_sight=_IN_SIGHT,
         statuses=STYLES,
-        style=markup(_file("page.css")),
+        style=markup(_file("page.css") + (asset("style.css") if in_space or pushed else "")),
         version=version("palpate"),
     )
     yield f"{text.strip()}\n"
-    if figures:  # plotly.js once; what is folded is drawn when it opens, in print all is light and as wide as the paper
+    if any("scene" not in f.layout for f in figures):  # what is folded is drawn when it opens
         yield "<script>window.PlotlyConfig={MathJaxConfig:'local'};</script>\n<script>"
-        yield extra("plotly.offline", "a page with figures").get_plotlyjs()
-        data = {places[id(f)]: {"data": f.data, "layout": f.layout} for f in figures}
-        # a name in a file may hold "</script>"
-        yield "</script>\n<script>const figures="
-        yield json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
-        yield f";\n{_file('page.js')}</script>"
+        yield script_text(asset("vendor/plotly.min.js"))
+        yield "</script>\n"
+    data = {places[id(f)]: {"data": f.data, "layout": f.layout} for f in figures}
+    if figures or pushed:
+        yield f"<script>const figures={_script_json(data)};\n{_file('page.js')}</script>\n"
+    if in_space or pushed:
+        modules = {
+            "three": asset("vendor/three.min.js"),
+            **{f"palpate/{name}": asset(f"{name}.js") for name in MODULES},
+        }
+        main = ['import { drawSpace } from "palpate/space";', "beginSpace(drawSpace);"]
+        for block in pushed:
+            name, options = places[id(block)], _script_json(block.options)
+            modules[f"palpate/{name}"] = block.module
+            load = f'() => Promise.all([import("palpate/panel"), import("palpate/{name}")])'
+            main.append(f'mountPushed("{name}", {load}, {options});')
+        yield embedded(modules, "\n".join(main))
     yield "\n</body>\n</html>"
+
+
+def _script_json(data: Any) -> str:
+    """JSON that may stand in a script: a name in a file may hold "</script>"."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
 
 
 @cache
@@ -151,10 +184,14 @@ def _file(name: str) -> str:
     return resources.files("palpate.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
+def blocks_in(blocks: Sequence[Block]) -> Iterator[Block]:
+    """All blocks, those in folded parts too."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Folded):
+            yield from blocks_in(block.blocks)
+
+
 def figures_in(blocks: Sequence[Block]) -> Iterator[Figure]:
     """All figures, those in folded parts too."""
-    for block in blocks:
-        if isinstance(block, Figure):
-            yield block
-        elif isinstance(block, Folded):
-            yield from figures_in(block.blocks)
+    return (block for block in blocks_in(blocks) if isinstance(block, Figure))

@@ -52,14 +52,17 @@ export function createChart(canvas, {label, unit, seconds = 8, factor = 1}) {
       pen.textAlign = "right";
       pen.fillStyle = colour("--ink");
       const last = values.length ? values[values.length - 1] : 0;
-      pen.fillText(`${shown(last)} ${unit}`, w - 4, 13);
+      pen.fillText(`${shown(Math.abs(last) < Math.max(1e-3 * most, 5e-3) ? 0 : last)} ${unit}`, w - 4, 13);
     },
   };
 }
 
+/* m² for m2. */
+export const unitText = unit => unit.replace(/([a-z])([23])\b/g, (_, letter, power) => letter + {2: "²", 3: "³"}[power]);
+
 /* Three digits or so; no minus before zero. */
 export function shown(value) {
-  const size = Math.abs(value), digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
-  const text = size !== 0 && size < 0.01 ? value.toPrecision(2) : value.toFixed(digits);
+  const size = Math.abs(value), digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 || size === 0 ? 2 : 3;
+  const text = size !== 0 && size < 0.001 ? value.toPrecision(2) : value.toFixed(digits);
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "\u2212");
 }

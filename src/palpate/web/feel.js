@@ -21,7 +21,7 @@ export const turned = (R, v) => [0, 3, 6].map(i => R[i] * v[0] + R[i + 1] * v[1]
 export const turnedBack = (R, v) => [0, 1, 2].map(i => R[i] * v[0] + R[i + 3] * v[1] + R[i + 6] * v[2]);
 
 const LONGEST_S = 0.1; /* of one advance: a page that slept does not catch up */
-const REACH = {rad: 0.5, m: 0.35}, TRIED_S = 1.0, STRETCH_M = 0.25, HOLD = 2 * Math.PI * 1.5, HELD_N = 40, CARRIED_M_S = 0.5, LIFT_RAD_S = 0.4, LEVER_M = 0.25, FALLS_S = 0.3, FALLEN = 0.02;
+const REACH = {rad: 0.5, m: 0.35}, TRIED_S = 1.0, STRETCH_M = 0.25, HOLD = 2 * Math.PI * 1.5, HELD_N = 40, CARRIED_M_S = 0.5, LIFT_RAD_S = 0.4, LEVER_M = 0.25, FALLS_S = 0.3, FALLEN = 0.02, MOST = {N: 400, "N m": 200};
 const NOTHING = [0, 0, 0, 0, 0, 0];
 
 /* The rotation and origin of the body in a world whose z points up. */
@@ -159,14 +159,14 @@ export function createFeel(model, {parameters = {}, strength = null} = {}) {
     }
     return beyond ? far : places;
   }
-  /* The push that moves it well, within a person's strength. */
+  /* The push that moves it well, within a person's strength; 0: a stop or a lock is in the way. */
   function strong(direction, alone) {
     if (strength !== null) return strength;
-    const most = direction.unit === "N" ? 400 : 200, swings = single || about.outline.floor !== null ? 1 : 0.5 * length(hand);
+    const most = MOST[direction.unit], swings = single || about.outline.floor !== null ? 1 : 0.5 * length(hand);
     const wanted = Math.min(single ? REACH[about.state[0].unit] || 0.4 : REACH.m, swings);
     let size = 0.05;
     while (size < most && path(direction, size, alone, wanted) <= wanted) size *= 2.5;
-    return Number(Math.min(size, most).toPrecision(1));
+    return size < most ? Number(size.toPrecision(1)) : 0;
   }
   /* A push of two opposite directions is one number. What moves nothing is no direction. */
   function measure() {
@@ -174,10 +174,7 @@ export function createFeel(model, {parameters = {}, strength = null} = {}) {
     for (let i = directions.length - 2; i >= 0; i -= 2) {
       const [a, b] = directions.slice(i, i + 2), moved = object.accelerationAt(a.of(R)).some((x, k) => Math.abs(x - rest[k]) > 1e-9);
       if (!moved && directions.length > 2) directions.splice(i, 2);
-      else { /* against a stop, no push moves it */
-        const sizes = held.length ? [HELD_N] : [strong(a, alone), strong(b, alone)], moves = sizes.filter(x => x < (a.unit === "N" ? 400 : 200));
-        a.size = b.size = Math.max(...(moves.length ? moves : sizes));
-      }
+      else a.size = b.size = held.length ? HELD_N : Math.max(strong(a, alone), strong(b, alone)) || MOST[a.unit];
     }
     const F = directions[0].size || 1;
     const lever = single && directions[0].unit === "N m" ? Math.max(Math.hypot(hand[0], hand[1]), 0.02) : 1;
@@ -222,7 +219,7 @@ export function createFeel(model, {parameters = {}, strength = null} = {}) {
   }
 
   return {
-    model, about, object, directions, held: held.length > 0, single,
+    model, about, object, directions, held: held.length > 0, carried: n === 6, single,
     /* Push along one of `directions` (or its place in the list) with a share of its force. */
     press(direction, share) {
       const i = typeof direction === "number" ? direction : directions.indexOf(direction);

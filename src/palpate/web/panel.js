@@ -5,18 +5,21 @@
      const panel = mount(element, {model: door, intervals: {b_v: [4.1, 5.2]}, replay, beside: {label: "second take", model: other}});
      panel.feel; panel.stage; panel.dispose();
 
-   `intervals`: parameter -> lowest and highest value that the data allow. `beside`: another model that is pushed with
+   `sliders`: names of the parameters that have one; null: all. `intervals`: parameter -> lowest and highest value that the data allow. `beside`: another model that is pushed with
    the same hand. `replay`: {start, names, windows: [{times, measured, simulated}]}, names of positions of the state and
    for each of them a list over `times` (s). Everything works by mouse, touch, keyboard or gamepad. */
 
 import { createFeel } from "palpate/feel";
 import { createStage } from "palpate/scene";
-import { createChart, shown } from "palpate/charts";
+import { createChart, shown, unitText } from "palpate/charts";
 
 const DEG = 180 / Math.PI, STICK = 0.15, AWAKE_S = 9, SAID_S = 1.5;
 const inDegrees = unit => unit.startsWith("rad") ? [DEG, unit.replace("rad", "deg")] : [1, unit];
 const KEYS = {ArrowRight: "→", ArrowLeft: "←", ArrowUp: "↑", ArrowDown: "↓", PageUp: "Page Up", PageDown: "Page Down"};
 const WORDS = ["", "held by dry friction", "against an end stop", "beyond the sensor's range", "lost, braked", ""];
+
+/* For readouts: what is next to nothing is nothing. */
+const read = x => shown(Math.abs(x) < 0.005 ? 0 : x);
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -28,7 +31,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-export function mount(container, {model, intervals = {}, replay = null, beside = null, strength = null} = {}) {
+export function mount(container, {model, sliders = null, intervals = {}, replay = null, beside = null, strength = null} = {}) {
   const {about} = model, feel = createFeel(model, {strength});
   const other = beside === null ? null : createFeel(beside.model, {strength: feel.directions[0].size});
   const feels = other === null ? [feel] : [feel, other], [factor, unit] = inDegrees(about.state[0].unit);
@@ -41,7 +44,7 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
   if (stage === null) view.append(element("p", {class: "feel-none"}, "This browser draws nothing in three dimensions (no WebGL); pushing, charts and numbers work."));
   const drawn = stage && stage.add(model), ghost = stage && (replay || other) && stage.add(other ? other.model : model, {tint: "ghost"});
   const sleeping = () => !playing && clock > awake;
-  let mode = "push", playing = false, at = 0, clock = 0, awake = AWAKE_S, lastSaid = -SAID_S, phase = "", frame = 0, last = null, seen = true;
+  let mode = "", playing = false, at = 0, clock = 0, awake = AWAKE_S, lastSaid = -SAID_S, phase = "", frame = 0, last = null, seen = true;
 
   /* --- pushing --- */
   const pads = element("div", {class: "feel-pads", role: "group", "aria-label": "Push"});
@@ -133,9 +136,9 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
   const plots = element("div", {class: "feel-charts"}, ...canvases);
 
   /* --- parameters --- */
-  const sliders = element("details", {class: "feel-parameters"}, element("summary", {}, "Change its parameters"));
+  const changes = element("details", {class: "feel-parameters"}, element("summary", {}, "Change its parameters"));
   const refused = element("p", {class: "feel-refused", role: "status"}), rows = [];
-  for (const p of about.parameters) {
+  for (const p of about.parameters.filter(x => sliders === null || sliders.includes(x.name))) {
     const [low, high] = intervals[p.name] || [p.value, p.value], half = Math.max(high - p.value, p.value - low, 0);
     const far = Math.max(1.5 * Math.abs(p.value), 4 * half, 1e-6);
     const least = p.least === null ? p.value - far : p.least, most = p.value + far, span = most - least;
@@ -146,8 +149,8 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
     input.style.setProperty("--at", place(p.value));
     const output = element("output", {for: `feel-${p.name}`});
     const told = () => {
-      output.textContent = `${shown(Number(input.value))} ${p.unit}`;
-      input.setAttribute("aria-valuetext", `${shown(Number(input.value))} ${p.unit}; identified ${shown(p.value)}${half ? `, between ${shown(low)} and ${shown(high)}` : ""}`);
+      output.textContent = `${shown(Number(input.value))} ${unitText(p.unit)}`;
+      input.setAttribute("aria-valuetext", `${shown(Number(input.value))} ${unitText(p.unit)}; identified ${shown(p.value)}${half ? `, between ${shown(low)} and ${shown(high)}` : ""}`);
     };
     const change = () => {
       try {
@@ -164,14 +167,14 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
     rows.push({name: p.name, value: () => (input.dataset.moved ? Number(input.value) : p.value), reset() { input.value = p.value; delete input.dataset.moved; told(); }});
     input.addEventListener("input", () => { input.dataset.moved = "yes"; }, {capture: true});
     told();
-    sliders.append(element("div", {class: "feel-slider"}, element("label", {for: `feel-${p.name}`}, p.name), input, output));
+    changes.append(element("div", {class: "feel-slider"}, element("label", {for: `feel-${p.name}`}, p.name, p.words ? element("small", {}, ` ${p.words}`) : ""), input, output));
   }
-  sliders.append(refused, element("p", {class: "quiet"}, "The mark is the identified value, the band what the data allow. "),
+  changes.append(refused, element("p", {class: "quiet"}, "The mark is the identified value, the band what the data allow. "),
     element("button", {type: "button", onclick: () => { rows.forEach(r => r.reset()); feel.set(Object.fromEntries(about.parameters.map(p => [p.name, p.value]))); refused.textContent = ""; wake(); }}, "As identified"));
 
   /* --- replay --- */
   const windows = replay ? replay.windows : [], bar = element("div", {class: "feel-replay", role: "group", "aria-label": "Replay"});
-  let shownWindow = 0, scrub = null, play = null;
+  let shownWindow = 0, scrub = null, play = null, which = null;
   const places = replay ? replay.names.map(name => about.state.findIndex(x => x.name === name)) : [];
   const stateAt = (lists, time, times) => {
     const state = about.state.map(x => x.value);
@@ -182,16 +185,22 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
     return state;
   };
   if (windows.length) {
-    play = element("button", {type: "button", class: "feel-main", onclick: () => { choose("replay"); playing = !playing; play.textContent = playing ? "Pause" : "Play"; wake(); }}, "Play");
+    play = element("button", {type: "button", class: "feel-main", onclick: () => {
+      choose("replay");
+      if (!playing && at >= windows[shownWindow].times.at(-1) - windows[shownWindow].times[0]) { at = 0; which.value = shownWindow = 0; }
+      playing = !playing; play.textContent = playing ? "Pause" : "Play";
+      wake();
+    }}, "Play");
     scrub = element("input", {type: "range", min: 0, max: 1, step: 0.001, value: 0, "aria-label": "time of the replay",
       oninput: () => { choose("replay"); playing = false; play.textContent = "Play"; at = Number(scrub.value) * (windows[shownWindow].times.at(-1) - windows[shownWindow].times[0]); wake(); }});
-    const which = element("select", {"aria-label": "piece of the recording", onchange: () => { shownWindow = Number(which.value); at = 0; choose("replay"); wake(); }},
-      ...windows.map((w, i) => element("option", {value: i}, `from ${shown(w.times[0])} s`)));
+    which = element("select", {"aria-label": "piece of the recording", onchange: () => { shownWindow = Number(which.value); at = 0; choose("replay"); wake(); }},
+      ...windows.map((w, i) => element("option", {value: i}, `from ${w.times[0].toFixed(1)} s`)));
     bar.append(element("strong", {}, "Replay "), play, scrub, which,
       element("span", {class: "feel-legend"}, element("span", {class: "feel-dot"}), " measured ", element("span", {class: "feel-dot feel-dot-model"}), " model under the measured force"));
   }
   const wide = about.outline.solids.reduce((most, s) => Math.max(most, Math.abs(s.at[0]) + (s.size[0] || 0), Math.abs(s.at[1]) + (s.size[1] || 0)), 0.3);
   function choose(next) {
+    if (mode === next) return;
     mode = next;
     if (mode === "push") { playing = false; if (play) play.textContent = "Play"; }
     if (!stage) return;
@@ -215,8 +224,8 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
   }
   function words(x) {
     const state = WORDS[x.status] ? `, ${WORDS[x.status]}` : "";
-    const place = feel.single ? `${about.main || about.state[0].name} at ${shown(factor * x.coordinate)} ${unit}` : `the hand at ${shown(x.speed)} m/s`;
-    return `${place}${feel.single ? `, ${shown(rate * x.speed)} ${rateUnit}` : ""}, ${shown(x.force)} ${x.forceUnit}${state}`;
+    const place = feel.single ? `${about.main || about.state[0].name} at ${read(factor * x.coordinate)} ${unit}` : `the hand at ${read(x.speed)} m/s`;
+    return `${place}${feel.single ? `, ${read(rate * x.speed)} ${rateUnit}` : ""}, ${read(x.force)} ${x.forceUnit}${state}`;
   }
 
   /* --- time --- */
@@ -250,13 +259,20 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
       const next = `${Math.abs(x.speed) > 1e-3 ? "moving" : "at rest"}${WORDS[x.status] ? `, ${WORDS[x.status]}` : ""}`;
       if (next !== phase && clock > lastSaid + SAID_S) { phase = next; say(Math.abs(x.speed) > 1e-3 ? "moving" : "at rest"); }
     } else {
-      const w = windows[shownWindow], length = w.times.at(-1) - w.times[0];
+      const length = windows[shownWindow].times.at(-1) - windows[shownWindow].times[0];
       if (playing) at += seconds;
-      if (at >= length) { at = length; playing = false; play.textContent = "Play"; if (last !== null && at === length) at = length; }
+      if (at >= length && playing && shownWindow < windows.length - 1) {
+        at = 0;
+        which.value = ++shownWindow;
+      } else if (at >= length) {
+        at = length;
+        playing = false;
+        play.textContent = "Play";
+      }
       scrub.value = at / length;
-      const place = stateAt(w.measured, w.times[0] + at, w.times), model = stateAt(w.simulated, w.times[0] + at, w.times);
+      const w = windows[shownWindow], place = stateAt(w.measured, w.times[0] + at, w.times), model = stateAt(w.simulated, w.times[0] + at, w.times);
       const first = places.find(i => i >= 0), [f, u] = inDegrees(about.state[first].unit);
-      readout.textContent = `${shown(w.times[0] + at)} s: measured ${shown(f * place[first])}, model ${shown(f * model[first])} ${u} (${about.state[first].name})`;
+      readout.textContent = `${shown(w.times[0] + at)} s: measured ${read(f * place[first])}, model ${read(f * model[first])} ${u} (${about.state[first].name})`;
     }
     show();
     if (stage) stage.draw();
@@ -271,8 +287,8 @@ export function mount(container, {model, intervals = {}, replay = null, beside =
   const connected = () => wake();
   window.addEventListener("gamepadconnected", connected);
   window.addEventListener("resize", connected);
-  container.append(readout, said, pads, plots, ...(windows.length ? [bar] : []), sliders,
-    element("p", {class: "quiet"}, `Drag the object to pull it; drag beside it to turn the view. With the keyboard: click or tab to the picture, arrow keys push, Shift and arrow keys turn the view, + and \u2212 zoom, Space lets go, Home starts again. ${feel.held ? "It would fall if nobody held it, so it is held where it is. " : ""}One push is ${feel.directions.filter((_, i) => i % 2 === 0).map(d => `${shown(d.size)} ${d.unit}`).filter((x, i, all) => all.indexOf(x) === i).join(", ")}.`));
+  container.append(readout, said, pads, plots, ...(windows.length ? [bar] : []), changes,
+    element("p", {class: "quiet"}, `Drag the object to pull it; drag beside it to turn the view. With the keyboard: click or tab to the picture, arrow keys push, Shift and arrow keys turn the view, + and \u2212 zoom, Space lets go, Home starts again. ${feel.held ? "It would fall if nobody held it, so it is held where it is. " : ""}${feel.carried ? "Keys and mouse carry it; the force is what that takes." : `One push is ${feel.directions.filter((_, i) => i % 2 === 0).map(d => `${shown(d.size)} ${d.unit}`).filter((x, i, all) => all.indexOf(x) === i).join(", ")}.`}`));
   choose("push");
   wake();
   return {

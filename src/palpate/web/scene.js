@@ -129,7 +129,7 @@ function drawing(model, colours, ghost) {
 export function createStage(container, {label = "The object in three dimensions"} = {}) {
   let renderer;
   try {
-    renderer = new THREE.WebGLRenderer({antialias: true, alpha: true});
+    renderer = new THREE.WebGLRenderer({antialias: true, alpha: true, preserveDrawingBuffer: true}); /* for print */
   } catch {
     return null; /* no WebGL here: what is said in words and charts must do */
   }
@@ -167,6 +167,7 @@ export function createStage(container, {label = "The object in three dimensions"
     camera.updateProjectionMatrix();
     wanted = true;
   };
+  fit();
   const watcher = new ResizeObserver(fit);
   watcher.observe(container);
   canvas.addEventListener("wheel", e => { /* only with a key: the page scrolls */
@@ -253,7 +254,7 @@ export function createStage(container, {label = "The object in three dimensions"
     frame(floor = null) {
       world.updateMatrixWorld(true);
       const box = new THREE.Box3();
-      copies.forEach(c => box.expandByObject(c.root));
+      copies.filter(c => c.root.visible).forEach(c => box.expandByObject(c.root));
       const middle = box.getCenter(new THREE.Vector3()), extent = box.getSize(new THREE.Vector3());
       size = Math.max(extent.length(), 0.05);
       if (grid) world.remove(grid);

@@ -19,6 +19,7 @@ from palpate.experiment.stage.inputs import coordinates_of, projected, zeros_of
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.recordings import Instrument
 from palpate.identify.shapes import Profile
+from palpate.mechanisms.outline import edges
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
 from palpate.physics.inertia import PHI_NAMES
@@ -26,8 +27,8 @@ from palpate.physics.motion import Poses, transform
 from palpate.physics.units import shown_in
 from palpate.runtime.replay import Replay, Window
 
-ARROWS, PATH = 48, 600
-"""Wrenches and points of a path that are drawn."""
+ARROWS, PATH, POSES = 48, 600, 600
+"""Wrenches, points of a path and poses that are drawn."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +83,12 @@ class Scene:
     arrows: tuple[Arrows, ...] = ()
     points: Mapping[str, FloatArray] = field(default_factory=dict[str, FloatArray])
     """(3,) each: a centre of mass."""
+    outline: FloatArray = field(default_factory=lambda: np.zeros((0, 2, 3)))
+    """(lines, 2, 3): what the mechanism looks like at that instant, of typical size."""
+    motion: Poses | None = None
+    """How the body moves on from that instant: poses of a frame that stands as the scene's then, some of them."""
+    at_s: float = 0.0
+    """The instant."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,6 +235,9 @@ def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene:
         paths[f"path of the {word}"] = path[:: max(1, -(-len(path) // PATH))]
         arrows += _arrows(word, poses, np.where(inside[:, None], w, np.nan))
     marked = isinstance(body, MarkedBody)
+    some = np.flatnonzero(seen)[:: max(1, -(-int(seen.sum()) // POSES))]
+    R, r = body.poses.rotation[some] @ T[:3, :3].T, body.poses.position[some]
+    moved = Poses(body.poses.times_s[some], R, r - R @ T[:3, 3])
     return Scene(
         "capture",
         {name: T @ frame for name, frame in body.frames.items()},
@@ -235,7 +245,22 @@ def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene:
         tuple(n.rsplit(":", 1)[-1] for n in body.cloud.names) if marked else (),
         paths,
         tuple(arrows),
+        outline=_outline(T, body, fit),
+        motion=moved,
+        at_s=float(body.poses.times_s[at]),
     )
+
+
+def _outline(T: FloatArray, body: Body, fit: Fit) -> FloatArray:
+    """What moves of the mechanism's outline, where its frame is in the body at this pose, the hand at the sensors."""
+    first, sensors = numbered("sensor", 1), fit.inputs.sensors
+    if first not in body.frames or not sensors:
+        return np.zeros((0, 2, 3))
+    T_scene_body = T @ body.frames[first] @ np.linalg.inv(sensors[0].T_body_sensor)
+    x, y, z = np.mean([s.T_body_sensor[:3, 3] for s in sensors], axis=0).tolist()
+    solids = fit.inputs.mechanism.outline((x, y, z)).solids
+    lines = np.concatenate([edges(s) for s in solids if s.part != "frame"])
+    return np.asarray(lines @ T_scene_body[:3, :3].T + T_scene_body[:3, 3], dtype=float)
 
 
 def _arrows(name: str, poses: Poses, wrench: FloatArray) -> list[Arrows]:

@@ -27,6 +27,8 @@ export interface Quantity { readonly name: string; readonly unit: string; }
 export interface StateNumber extends Quantity { /** Where it begins. */ readonly value: number; }
 export interface Parameter extends Quantity {
   readonly name: ParameterName;
+  /** What it is, in words. */
+  readonly words: string;
   /** As identified. */
   readonly value: number;
   readonly element: string;

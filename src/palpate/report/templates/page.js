@@ -32,17 +32,43 @@ function made(id) {
   return [place, themed(figures[id].data), layout];
 }
 const folded = place => place.closest("details:not([open])") !== null;
+// figures in space wait for their module; an object to push is set up when it comes into sight
+let inSpace = null;
+const spaces = {};
+function beginSpace(drawSpace) { inSpace = drawSpace; drawAll(); }
+function mountPushed(id, load, options) {
+  const place = document.getElementById(id), watcher = new IntersectionObserver(async seen => {
+    if (place.dataset.drawn || !seen.some(e => e.isIntersecting)) return;
+    place.dataset.drawn = "yes";
+    watcher.disconnect();
+    const [{mount}, model] = await load();
+    place.panel = mount(place, {model, ...options});
+  }, {rootMargin: "300px"});
+  watcher.observe(place);
+}
 function draw(id) {
-  const place = document.getElementById(id);
-  if (place.dataset.drawn || folded(place)) return;
+  const place = document.getElementById(id), space = "scene" in figures[id].layout;
+  if (place.dataset.drawn || folded(place) || (space && !inSpace)) return;
   place.dataset.drawn = "yes";
+  if (space) {
+    place.style.height = "auto";
+    spaces[id] = inSpace(place, themed(figures[id]));
+    return;
+  }
   const [where, data, layout] = made(id);
   Plotly.newPlot(where, data, layout, config);
 }
 const names = Object.keys(figures);
 const drawAll = () => names.forEach(draw);
 const redraw = () => names.forEach(id => {
-  if (document.getElementById(id).dataset.drawn) { const [p, d, l] = made(id); Plotly.react(p, d, l, config); }
+  if (!document.getElementById(id).dataset.drawn) return;
+  if ("scene" in figures[id].layout) {
+    if (spaces[id]) spaces[id].dispose();
+    spaces[id] = inSpace(document.getElementById(id), themed(figures[id]));
+    return;
+  }
+  const [p, d, l] = made(id);
+  Plotly.react(p, d, l, config);
 });
 // one figure at a time, so that the page can be read and scrolled meanwhile
 (function next(i) { if (i < names.length) { draw(names[i]); setTimeout(next, 0, i + 1); } })(0);
