@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[variable] = "1"  # one thread for everybody, before NumPy is imported
 
-from benchmarks import door_variants, end_to_end, handle_solve, markers, runtime, vicon  # noqa: E402
+from benchmarks import door_variants, end_to_end, handle_solve, markers, runtime, studio, vicon  # noqa: E402
 from benchmarks.timing import interleaved  # noqa: E402
 
 
@@ -33,6 +33,7 @@ def main() -> None:
     table(vicon.HEADINGS, vicon.rows())
     table(door_variants.HEADINGS, door_variants.rows())
     table(runtime.HEADINGS, runtime.rows())
+    table(studio.HEADINGS, studio.rows())
     if "engine" in sys.argv:
         return
     table(end_to_end.HEADINGS, end_to_end.rows())

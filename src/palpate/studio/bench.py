@@ -13,6 +13,7 @@ from typing import Any
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, names_in_results, read_experiment
+from palpate.experiment.file.yaml_text import parse
 from palpate.experiment.run import fit_prepared, handles_of
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.quick import Quick, quick, retuned
@@ -60,6 +61,8 @@ class Bench:
         self._base: tuple[FullRun, dict[str, float]] | None = None
         self._handles: Any = None
         self._before: list[str] = []
+        self._wanted: Segments | None = None
+        """Written, but not looked at yet."""
         self._lock, self._turn = threading.RLock(), 0
         self._scratch = TemporaryDirectory(prefix="palpate-studio-", ignore_cleanup_errors=True)
         self.refresh(again=True)
@@ -106,8 +109,9 @@ class Bench:
         recorded = read_recordings(experiment)
         with self._lock:
             if turn == self._turn:
-                self.experiment, self.recorded, self.prepared, self.quick = experiment, recorded, None, None
-                self.tracks = tracks_of(recorded, None, None)
+                self.experiment, self.recorded = experiment, recorded
+                if self.prepared is None:
+                    self.tracks = tracks_of(recorded, None, None)
         self._handles = handles_of(experiment, portion(tell, 0.1, 0.5))
         prepared = prepare(experiment, portion(tell, 0.5, 0.9), handles=self._handles)
         self._keep(turn, experiment, recorded, prepared)
@@ -115,7 +119,7 @@ class Bench:
     def _keep(self, turn: int, experiment: Experiment[Any], recorded: Recorded, prepared: Prepared) -> None:
         with self._lock:
             if turn == self._turn:
-                self.experiment, self.recorded, self.prepared = experiment, recorded, prepared
+                self.experiment, self.recorded, self.prepared, self._wanted = experiment, recorded, prepared, None
                 self.tracks = tracks_of(recorded, prepared, self.quick)
 
     def _fit(self, turn: int, tell: Callable[[str, float], None]) -> None:
@@ -176,8 +180,11 @@ class Bench:
             }
             if experiment is not None:
                 state |= _of_file(experiment)
+            segments = self._shown_segments()
+            if segments is not None:
+                state["segments"] = {kind: [list(s) for s in segments.get(kind, [])] for kind in KINDS}
+                state["reference"] = [begin, end]
             if prepared is not None:
-                state["segments"] = {kind: [list(s) for s in prepared.segments[kind]] for kind in KINDS}
                 state["bandwidth_hz"] = prepared.inputs.filtering.bandwidth_hz
                 state["rate_hz"] = prepared.inputs.rate_hz
                 state["reference"] = [float(t) for t in prepared.inputs.times_s[[0, -1]]]
@@ -186,6 +193,18 @@ class Bench:
             if self.quick is not None and self.solution is not None and prepared is not None:
                 state["answer"] = self._answer(self.quick, self.solution, prepared.segments)
             return state
+
+    def _shown_segments(self) -> Segments | None:
+        """As the file has them, in seconds, where they are known so; while it is wrong, they can be set right."""
+        if self._wanted is not None or self.prepared is not None:
+            return self._wanted or (None if self.prepared is None else self.prepared.segments)
+        stated = getattr(getattr(self.experiment, "config", None), "segments", None)
+        if self.recorded is None or stated is None:
+            return None
+        each: dict[str, Any] = {kind: getattr(stated, kind) for kind in KINDS}
+        if any(spans is not None and not isinstance(spans, list) for spans in each.values()):
+            return None  # counted in samples
+        return {kind: list[Segment](spans or ()) for kind, spans in each.items()}
 
     def _on_disk(self) -> str:
         """Why the file on disk is not the one that is shown; empty where it is."""
@@ -294,8 +313,7 @@ class Bench:
     def change(self, changes: Changes, revision: str) -> None:
         """Write a change into the file, unless somebody else has changed it, or it would not be an experiment."""
         document = self._document()
-        text = changed(self.path, document.text, changes)
-        self.write(text, revision, again=_reads_again(self.experiment, changes))
+        self.write(changed(self.path, document.text, changes), revision)
 
     def set_segments(self, segments: Segments, revision: str) -> None:
         """Write segments in seconds."""
@@ -307,7 +325,13 @@ class Bench:
         if len(keep) < len(KINDS) and self.experiment is not None and "samples" in self._document().text:
             changes = {f"segments.{kind}": _written(segments.get(kind, [])) for kind in KINDS}
             changes["segments.first_sample"] = None
-        self.change(changes, revision)
+        before = self._wanted
+        self._wanted = {kind: list(segments.get(kind, [])) for kind in KINDS}
+        try:
+            self.change(changes, revision)
+        except PalpateError:
+            self._wanted = before
+            raise
 
     def adopt(self, name: str, revision: str) -> None:
         """Write one of the ranked variants into the file."""
@@ -316,7 +340,7 @@ class Bench:
             raise PalpateError(f"there is no variant {name!r}: rank the variants first")
         self.change(adopted(self.experiment, ranked[0].variant, ranked[0].model), revision)
 
-    def write(self, text: str, revision: str, *, again: bool) -> None:
+    def write(self, text: str, revision: str) -> None:
         """Write a whole text, checked first."""
         document = self._document()
         experiment = read_experiment(self.path, text=text)
@@ -329,7 +353,7 @@ class Bench:
             self.document = document.written(text, revision)
             if text != document.text:
                 self._before = [*self._before[-UNDONE:], document.text]
-        self.refresh(again=again)
+        self.refresh(again=self.prepared is None or _reads_again(self.path, document.text, text))
 
     def undo(self, revision: str) -> None:
         """Write what was there before the last change."""
@@ -338,8 +362,8 @@ class Bench:
         document, before = self._document(), self._before[-1]
         with self._lock:
             self.document = document.written(before, revision)
-            self._before = self._before[:-1]
-        self.refresh(again=True)
+            self._before, self._wanted = self._before[:-1], None
+        self.refresh(again=self.prepared is None or _reads_again(self.path, document.text, before))
 
     def save_result(self) -> list[str]:
         """Put the full result beside the experiment, as `palpate identify` does."""
@@ -386,10 +410,12 @@ def _of_file(experiment: Experiment[Any]) -> dict[str, Any]:
     }
 
 
-def _reads_again(experiment: Experiment[Any] | None, changes: Changes) -> bool:
-    """Whether a change concerns what was read, mounted or timed."""
-    keys = {key.partition(".")[0] for key in changes}
-    return experiment is None or not keys <= set(TUNED) or "segments.static" in changes
+def _reads_again(path: Path, before: str, after: str) -> bool:
+    """Whether two texts differ in what is read, mounted or timed."""
+    one, two = parse(path, before)[0], parse(path, after)[0]
+    differing = {key for key in one.keys() | two.keys() if one.get(key) != two.get(key)}
+    static = [tree["segments"].get("static") if isinstance(tree.get("segments"), dict) else None for tree in (one, two)]
+    return not differing <= set(TUNED) or static[0] != static[1]
 
 
 def _written(spans: list[Segment]) -> Any:

@@ -88,7 +88,8 @@ export function createFit(container, studio) {
   /* --- what can be changed --- */
   function controls(state) {
     const key = JSON.stringify([state.revision, state.elements, state.bandwidth_hz, state.fixed, state.prior]);
-    if (key === modelKey) return;
+    const typing = document.activeElement;
+    if (key === modelKey || (model.contains(typing) && typing.type === "number" && typing.value !== typing.defaultValue)) return;
     modelKey = key;
     const {elements, prior} = state, without = elements.filter(e => !e.used).map(e => e.name), inner = document.activeElement && document.activeElement.id;
     const names = Object.keys(state.answer.parameters).filter(n => !(n in state.fixed) && !/^(c_[xyz]|bias)/.test(n));

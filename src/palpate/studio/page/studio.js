@@ -46,10 +46,14 @@ const studio = {
     return state && state.answer ? {...state.answer, kind: "quick"} : null;
   },
 
-  async change(changes) {
-    await studio.take(() => ask("/api/change", {file: studio.file, revision: studio.state.revision, changes}));
-    draw();
-    poll();
+  /* One after the other, each on the version that the one before has made. */
+  change(changes) {
+    queue = queue.then(async () => {
+      await studio.take(() => ask("/api/change", {file: studio.file, revision: studio.state.revision, changes}));
+      draw();
+      poll();
+    });
+    return queue;
   },
 
   async reload() {
@@ -101,7 +105,7 @@ const studio = {
   show,
   notice,
 };
-let wanted = null, answering = false, refusal = "", current = "data", timer = null;
+let queue = Promise.resolve(), wanted = null, answering = false, refusal = "", current = "data", timer = null;
 
 const views = {data: createData(at("data"), studio), fit: createFit(at("fit"), studio), feel: createFeelView(at("feel"), studio), library: createLibrary(at("library"), studio)};
 

@@ -242,7 +242,7 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
     onchange: e => {
       const t = Number(e.target.value);
       if (Number.isFinite(t) && e.target.value !== "") border(kind, i, end, t, true);
-      else place();
+      e.target.value = seconds(segments[kind][i][end]);
     },
   });
   /* A stretch in the middle of what is seen that no segment holds, else the middle. */
@@ -276,8 +276,7 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
     });
     table.querySelectorAll("input").forEach(e => {
       const ends = (segments[e.dataset.kind] || [])[Number(e.dataset.i)];
-      if (ends && document.activeElement !== e) e.value = seconds(ends[Number(e.dataset.end)]);
-      else if (ends && Number(e.value) !== ends[Number(e.dataset.end)]) e.value = seconds(ends[Number(e.dataset.end)]);
+      if (ends && document.activeElement !== e) e.value = seconds(ends[Number(e.dataset.end)]); /* somebody may be typing */
     });
   }
 

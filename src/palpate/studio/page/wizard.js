@@ -38,7 +38,7 @@ export function createWizard(container, studio) {
       h("div", {class: "card"}, h("h2", {}, folder.experiments.length ? "Or start from recordings" : "Start from your recordings"),
         h("p", {class: "soft"}, "Choose the files of one take: a table of angle and torque; or a tracker's poses, markers or an IMU, with the load cells. palpate looks at them and says what it takes each column for; you correct it."),
         folder.recordings.length ? h("ul", {class: "pick"}, folder.recordings.map(r => h("li", {}, h("label", {},
-          h("input", {type: "checkbox", checked: chosen.has(r.file), onchange: e => { e.target.checked ? chosen.add(r.file) : chosen.delete(r.file); }}),
+          h("input", {type: "checkbox", id: `pick-${r.file}`, checked: chosen.has(r.file), onchange: e => { e.target.checked ? chosen.add(r.file) : chosen.delete(r.file); }}),
           ` ${r.file}`, h("span", {class: "soft small"}, `  ${r.bytes > 1e6 ? `${(r.bytes / 1e6).toFixed(1)} MB` : `${Math.ceil(r.bytes / 1e3)} kB`}`)))))
           : h("p", {}, `The folder ${folder.folder} holds no recording that palpate reads. Put CSV, MAT, C3D, TRC, HDF5 or ROS bag files into it, and reload this page.`),
         h("details", {}, h("summary", {}, "The table has no header or no times"), h("div", {class: "row"},
@@ -59,18 +59,31 @@ export function createWizard(container, studio) {
     container.querySelector("h2")?.focus();
   }
 
-  async function change(changes) {
-    try {
-      made = {...made, ...await ask("/api/draft", {file: made.file, text: made.text, changes})};
-    } catch (error) {
-      problem = error.message;
-    }
-    const {id} = document.activeElement;
-    draw();
-    if (id) document.getElementById(id)?.focus();
+  /* One change after the other, each on the text that the one before has made; fields stay, somebody may be typing. */
+  let queue = Promise.resolve();
+  function change(changes) {
+    queue = queue.then(async () => {
+      try {
+        made = {...made, ...await ask("/api/draft", {file: made.file, text: made.text, changes: changes(made.tree)})};
+        problem = "";
+      } catch (error) {
+        problem = error.message;
+      }
+      listed = JSON.stringify([studio.folder, made.text, made.problem, problem]);
+      said();
+    });
+    return queue;
+  }
+  const note = h("p", {role: "alert", class: "small"}), pre = h("pre", {tabindex: 0, "aria-label": "The file as it will be written"});
+  function said() {
+    const wrong = made.problem || problem;
+    fill(note, wrong ? [h("span", {class: "badge bad"}, "not yet"), ` ${wrong}`] : []);
+    fill(pre, made.text);
+    container.querySelector("#create").disabled = Boolean(made.problem);
   }
 
   async function create() {
+    await queue;
     const name = container.querySelector("#name").value.trim(), file = made.file.includes("/") ? `${made.file.replace(/[^/]*$/, "")}${name}` : name;
     try {
       const state = await ask("/api/create", {file, text: made.text});
@@ -99,8 +112,8 @@ export function createWizard(container, studio) {
       const path = `${place}.columns.${name}`, unit = column.unit || "", list = Array.isArray(column.column) ? null : column.column;
       if (list === null) return null;
       return h("div", {class: "column"}, h("label", {for: id(`${path}.column`)}, name),
-        select(`${path}.column`, list, [...new Set([list, ...known])].map(n => [n, n]), v => change({[`${path}.column`]: v})),
-        h("select", {id: id(`${path}.unit`), "aria-label": `Unit of ${name}`, onchange: e => change({[`${path}.unit`]: e.target.value || null})},
+        select(`${path}.column`, list, [...new Set([list, ...known])].map(n => [n, n]), v => change(() => ({[`${path}.column`]: v}))),
+        h("select", {id: id(`${path}.unit`), "aria-label": `Unit of ${name}`, onchange: e => change(() => ({[`${path}.unit`]: e.target.value || null}))},
           [...new Set([unit, ...UNITS])].map(u => h("option", {value: u, selected: u === unit}, u || stated(list)))),
         why(`${place}.${name}`) ? h("div", {class: "why soft small", style: "grid-column:1/-1"}, why(`${place}.${name}`)) : null);
     });
@@ -109,7 +122,7 @@ export function createWizard(container, studio) {
 
   function sign(key, part, kind) {
     const value = part.sign || (kind === "signals" ? "on-object" : "on-other-side"), path = `recordings.${key}.sign`;
-    return field(kind === "signals" ? "The force" : "Forces", select(path, value, Object.entries(SIGNS[kind]), v => change({[path]: v})), why(path) || why("wrench"), path);
+    return field(kind === "signals" ? "The force" : "Forces", select(path, value, Object.entries(SIGNS[kind]), v => change(() => ({[path]: v}))), why(path) || why("wrench"), path);
   }
 
   function pose(path, label, reason) {
@@ -117,10 +130,13 @@ export function createWizard(container, studio) {
     if (!given || !given.rotation) return null;
     const turned = angles(given.rotation), [x, y, z] = given.translation;
     const numbers = (key, values, names, unit, step, act) => h("div", {class: "row", role: "group", "aria-label": `${label}, ${key}`}, names.map((n, i) => h("label", {class: "small"}, `${n} `,
-      h("input", {type: "number", step: "any", id: id(`${path}.${key}.${i}`), value: Number(values[i]) || 0, onchange: e => act(values.map((v, j) => (j === i ? Number(e.target.value) || 0 : Number(v) || 0)))}))), h("span", {class: "soft small"}, unit));
+      h("input", {type: "number", step: "any", id: id(`${path}.${key}.${i}`), value: Number(values[i]) || 0, onchange: e => act(i, Number(e.target.value) || 0)}))), h("span", {class: "soft small"}, unit));
     return field(label, h("div", {},
-      numbers("translation", [x, y, z], ["x", "y", "z"], "m", 0.001, v => change({[`${path}.translation`]: v})),
-      numbers("rotation", turned, ["about x", "y", "z"], "deg, first x, then y, then z", 1, v => change({[`${path}.rotation`]: rotation(v)}))), reason);
+      numbers("translation", [x, y, z], ["x", "y", "z"], "m", 0.001, (i, v) => change(tree => ({[`${path}.translation`]: at(tree, path).translation.map((x, j) => (j === i ? v : x))}))),
+      numbers("rotation", turned, ["about x", "y", "z"], "deg, first x, then y, then z", 1, (i, v) => {
+        turned[i] = v; /* kept as typed: at a right angle a matrix does not tell them apart */
+        change(() => ({[`${path}.rotation`]: rotation(turned)}));
+      })), reason);
   }
 
   function form() {
@@ -129,7 +145,7 @@ export function createWizard(container, studio) {
     const others = made.guesses.filter(g => !told.has(g.key) && !/^(recordings|segments|imu_pose|wrench)/.test(g.key));
     fill(container, h("div", {class: "card"}, h("h2", {tabindex: -1}, "This is what palpate takes your recordings for"),
       h("p", {class: "soft"}, "Each line says why. Correct what is wrong: a wrong unit or sign makes wrong numbers. Segments come next, on the time line."),
-      field("It is a", select("object", tree.object, made.objects.map(o => [o, o]), v => change({object: v})), why("object"), "object"),
+      field("It is a", select("object", tree.object, made.objects.map(o => [o, o]), v => change(() => ({object: v}))), why("object"), "object"),
       parts.map(([key, part, kind]) => h("div", {}, h("h3", {style: "margin-top:16px"}, part.file),
         columns(key, part), kind === "signals" || kind === "wrench" ? sign(key, part, kind) : null,
         part.time ? field("Time", h("span", {}, Object.entries(part.time).map(([k, v]) => `${k} ${v}`).join(", ")), why(`recordings.${key}.time`)) : null)),
@@ -137,12 +153,11 @@ export function createWizard(container, studio) {
         : pose("poses.sensor", "Load cell", "Where it sits in the frame of the poses (of an encoder: of the hinge, z along its axis): no recording shows it, take it from the drawing"),
       pose("imu_pose", "IMU", why("imu_pose")),
       others.map(g => field(g.key, h("span", {}, g.value), g.why)),
-      made.problem ? h("p", {role: "alert", class: "small"}, h("span", {class: "badge bad"}, "not yet"), ` ${made.problem}`) : null,
-      problem ? h("p", {role: "alert"}, problem) : null,
-      h("div", {class: "row", style: "margin-top:14px"}, h("label", {}, "Name ", h("input", {id: "name", value: made.file.replace(/.*\//, "")})),
+      note, h("div", {class: "row", style: "margin-top:14px"}, h("label", {}, "Name ", h("input", {id: "name", value: made.file.replace(/.*\//, "")})),
         h("button", {type: "button", class: "main", id: "create", disabled: Boolean(made.problem), onclick: create}, "Write the experiment file"),
         h("button", {type: "button", onclick: () => { made = null; problem = ""; draw(); }}, "Back"))),
-    h("details", {class: "card"}, h("summary", {}, "The file as it will be written"), h("pre", {tabindex: 0, "aria-label": "The file as it will be written"}, made.text)));
+    h("details", {class: "card"}, h("summary", {}, "The file as it will be written"), pre));
+    said();
   }
 
   return {draw};
