@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, rate_hz, spread_rows, windowed_sums
+from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, median, rate_hz, spread_rows, windowed_sums
 from palpate.physics.student import t_quantile
 
 Interval = tuple[float, float]
@@ -108,7 +108,7 @@ def noise_floor(x: FloatArray) -> FloatArray:
     knocks do not count; of a long recording evenly spread ones are enough.
     """
     x = spread_rows(x, ENOUGH, _SIDE_BY_SIDE)
-    return np.median(np.abs(np.diff(x, n=2, axis=-2)).reshape(-1, x.shape[-1]), axis=0) / (0.6745 * np.sqrt(6.0))
+    return median(np.abs(np.diff(x, n=2, axis=-2)).reshape(-1, x.shape[-1])) / (0.6745 * np.sqrt(6.0))
 
 
 def without_lost(times_s: FloatArray, x: FloatArray, lost: tuple[Interval, ...], margin_s: float = 0.0) -> FloatArray:

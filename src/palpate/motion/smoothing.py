@@ -27,7 +27,7 @@ from palpate.motion.derivatives import (
 )
 from palpate.motion.trajectory import Path, States, Trajectory
 from palpate.physics import motion as rigid
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, spread
+from palpate.physics.arrays import BoolArray, FloatArray, median, rate_hz, rms, spread
 
 Felt = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Positions and their first and second derivatives (..., samples, n) -> specific force at the body's origin (m/s2),
@@ -155,7 +155,7 @@ def smooth(
     # fourth differences of white noise have the variance 70, of motion hardly any
     seen = np.flatnonzero(np.isfinite(imu).all(axis=1))
     bends = np.concatenate([np.diff(imu[seen[a:b]], n=4, axis=0) for a, b in spread(len(seen), _ENOUGH, _STRETCH)])
-    of_imu = np.median(np.abs(bends), axis=0) / (0.6745 * np.sqrt(70.0))
+    of_imu = median(np.abs(bends)) / (0.6745 * np.sqrt(70.0))
     of_imu = np.maximum(of_imu * np.sqrt(share), _LEAST * np.nanstd(y, axis=0) + 1e-9)
     of_imu = np.maximum(of_imu, _LIKE * np.repeat([of_imu[FORCE].max(), of_imu[RATE].max()], 3))
     seen_by = _Imu(times_s, y, felt, of_imu, _constants(T_body_imu))

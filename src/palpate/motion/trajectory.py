@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion.derivatives import savitzky_golay, window_samples
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, symmetric_inverse
+from palpate.physics.lapack import lapack
 
 _SPLINE = np.array([[1, 26, 66, 26, 1], [-5, -50, 0, 50, 5], [20, 40, -120, 40, 20]]) / 120.0
 """Values and derivatives at a knot of the five quintic B-splines around it (de Boor 2001, IX)."""
@@ -386,26 +387,20 @@ class _Factor:
 
     def __init__(self, blocks: FloatArray) -> None:
         """blocks: (lags, samples, n, n), as `_Normal` has them."""
-        from scipy.linalg.lapack import dpbtrf
-
         lags, samples, n, _ = blocks.shape
         band = np.zeros((samples, n, lags * n))  # of each column from its diagonal on: rows farther down come later
         strides = np.array([n * lags * n, lags * n - 1, n, 1]) * band.itemsize
         below = as_strided(band, (samples, n, lags, n), strides.tolist())
         below[:, :, 0] = np.tril(blocks[0]).swapaxes(1, 2)  # zeros are above, where others come
         below[:, :, 1:] = blocks[1:].transpose(1, 3, 0, 2)
-        self.band, wrong = dpbtrf(band.reshape(-1, lags * n).T, lower=1, overwrite_ab=1)
+        self.band, wrong = lapack().dpbtrf(band.reshape(-1, lags * n).T, lower=1, overwrite_ab=1)
         if wrong or not np.isfinite(self.band[0]).all():  # LAPACK factors NaN too, and any of it reaches the diagonal
             raise DataProblem("smoothing", "some stretch of the motion was seen by no instrument")
 
     def forward(self, right: FloatArray) -> FloatArray:
         """L^-1 of right sides (columns, size), in their place."""
-        from scipy.linalg.lapack import dtbtrs
-
-        return dtbtrs(self.band, right.T, uplo="L", overwrite_b=1)[0].T
+        return lapack().dtbtrs(self.band, right.T, uplo="L", overwrite_b=1)[0].T
 
     def backward(self, right: FloatArray) -> FloatArray:
         """L'^-1 of right sides (columns, size), in their place."""
-        from scipy.linalg.lapack import dtbtrs
-
-        return dtbtrs(self.band, right.T, uplo="L", trans="T", overwrite_b=1)[0].T
+        return lapack().dtbtrs(self.band, right.T, uplo="L", trans="T", overwrite_b=1)[0].T

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal, overload
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided, sliding_window_view
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -233,16 +233,16 @@ def windowed_sums(x: FloatArray, weights: FloatArray, step: int = 1) -> FloatArr
     at_once = max(1, _AT_ONCE * count // (_TOGETHER * sums.size))
     for a in range(0, whole, at_once):
         here = stretches[..., a : a + at_once, :]
-        np.matmul(_windows(x[..., a * reach :], here.shape[-2], reach, reach), band[:reach], out=here)
+        np.matmul(_windows(x, a * reach, here.shape[-2], reach, reach), band[:reach], out=here)
         for i in range(reach, len(band), reach):
             rows = band[i : i + reach]
-            here += _windows(x[..., a * reach + i :], here.shape[-2], len(rows), reach) @ rows
+            here += _windows(x, a * reach + i, here.shape[-2], len(rows), reach) @ rows
     if left:
         rest = x[..., whole * reach :][..., : (left - 1) * step + width]
         sums[..., count - left :] = rest @ band[: rest.shape[-1], :left]
     if not math.isfinite(np.add.reduce(sums, axis=None)):  # beside a window with NaN, zero times NaN
         unsure = np.flatnonzero(~np.isfinite(sums).all(axis=tuple(range(sums.ndim - 1))))
-        sums[..., unsure] = np.einsum("...k,k->...", _windows(x, count, width, step)[..., unsure, :], weights)
+        sums[..., unsure] = np.einsum("...k,k->...", _windows(x, 0, count, width, step)[..., unsure, :], weights)
     return sums
 
 
@@ -256,10 +256,52 @@ def _band(weights: bytes, step: int) -> FloatArray:
     return band
 
 
-def _windows(x: FloatArray, count: int, width: int, step: int) -> FloatArray:
-    """(..., count, width): so many windows of x (..., samples), without copying."""
-    strides = (*x.strides[:-1], step * x.strides[-1], x.strides[-1])
-    return as_strided(x, (*x.shape[:-1], count, width), strides, writeable=False)
+def _windows(x: FloatArray, first: int, count: int, width: int, step: int) -> FloatArray:
+    """(..., count, width): so many windows of x (..., samples), contiguous, from a sample on, without copying."""
+    strides = (*x.strides[:-1], step * x.itemsize, x.itemsize)
+    return np.ndarray((*x.shape[:-1], count, width), x.dtype, x, first * x.itemsize, strides)
+
+
+_MANY, _SAMPLED, _AROUND = 1 << 14, 2048, 96
+"""Values from which the following pays; a sample of them, and so many of these to either side of the rank (four
+standard deviations of it)."""
+
+
+def two_in_order(x: FloatArray, rank: int) -> tuple[float, float]:
+    """The values of x (n,), without NaN, at a rank in increasing order, from 0, and at the next.
+
+    Two values of a sample enclose them, and only what lies between is put in order (Floyd & Rivest 1975).
+    """
+    n = len(x)
+    if n > _MANY:
+        some = np.sort(x[:: n // _SAMPLED])
+        at = rank * len(some) // n
+        reached = x >= some[at - _AROUND] if at >= _AROUND else np.ones(n, dtype=bool)
+        k = rank - n + int(np.count_nonzero(reached))
+        if at + _AROUND < len(some):
+            reached &= x <= some[at + _AROUND]
+        between = x[reached]
+        if 0 <= k < len(between) - 1:  # as hardly ever it is not
+            x, rank = between, k
+    low, high = np.partition(x, [rank, rank + 1])[[rank, rank + 1]].tolist()
+    return low, high
+
+
+def median(x: FloatArray) -> FloatArray:
+    """Along the first axis of (n, ...); NaN where one of the values is."""
+    n, columns = len(x), np.ascontiguousarray(x.reshape(len(x), -1).T)
+    if n < _MANY or not math.isfinite(np.add.reduce(columns, axis=None)):
+        return np.asarray(np.median(columns, axis=1).reshape(x.shape[1:]), dtype=float)
+    pairs = np.array([two_in_order(column, (n - 1) // 2) for column in columns])
+    return np.asarray((pairs[:, 0] if n % 2 else pairs.sum(axis=1) / 2).reshape(x.shape[1:]), dtype=float)
+
+
+def quantile(x: FloatArray, share: float) -> float:
+    """The value of x (n,), without NaN, below which there is a share, between two of them linearly."""
+    place = share * (len(x) - 1)
+    rank = min(int(place), len(x) - 2)
+    low, high = two_in_order(x, rank) if len(x) > 1 else (float(x[0]), float(x[0]))
+    return low + (high - low) * (place - rank)
 
 
 def running_median(x: FloatArray, size: int, ends: Literal["edge", "reflect"]) -> FloatArray:

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from palpate.physics.arrays import FloatArray
+from palpate.physics.lapack import lapack
 
 _SAME = 1e-9
 """Of an interval: lengths and places that differ by less are one."""
@@ -114,14 +115,12 @@ def _curvature(x: FloatArray, h: FloatArray) -> FloatArray:
 
 def _even_curvature(x: FloatArray, h: float) -> FloatArray:
     """The same at one distance: c_i-1 + 4 c_i + c_i+1 = 6 (x_i-1 - 2 x_i + x_i+1) / h^2, and c_1 and c_n-2 alone."""
-    from scipy.linalg.lapack import dpttrs
-
     ends = np.diff(x[:, [[0, 1, 2], [-3, -2, -1]]], n=2)[..., 0] / h**2
     inner = np.diff(x[:, 1:-1], n=2)
     inner *= 6 / h**2
     inner[:, [0, -1]] -= ends
     c = np.empty(x.shape)
-    c[:, 2:-2] = dpttrs(*_even_factor(inner.shape[1]), inner.T, overwrite_b=True)[0].T
+    c[:, 2:-2] = lapack().dpttrs(*_even_factor(inner.shape[1]), inner.T, overwrite_b=True)[0].T
     c[:, [1, -2]] = ends
     c[:, [0, -1]] = 2 * c[:, [1, -2]] - c[:, [2, -3]]
     return c
@@ -130,6 +129,4 @@ def _even_curvature(x: FloatArray, h: float) -> FloatArray:
 @lru_cache(maxsize=4)
 def _even_factor(count: int) -> tuple[FloatArray, FloatArray]:
     """Of the matrix with 4 on its diagonal and 1 beside it; a long recording comes in blocks of one length."""
-    from scipy.linalg.lapack import dpttrf
-
-    return dpttrf(np.full(count, 4.0), np.ones(count - 1))[:2]
+    return lapack().dpttrf(np.full(count, 4.0), np.ones(count - 1))[:2]

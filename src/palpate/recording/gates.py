@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
-from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, segment_mask, spread
+from palpate.physics.arrays import ENOUGH, BoolArray, FloatArray, quantile, segment_mask, spread
 from palpate.physics.arrays import runs as runs_of
 from palpate.recording.recording import Channel, Clock, Recording
 
@@ -432,7 +432,7 @@ def _resolution(x: FloatArray) -> float:
     """The step in which values change: exact for rounded signals, far below the noise for others."""
     steps = np.abs(np.diff(x))
     steps = steps[steps > 0]  # NaN is not
-    return float(np.quantile(steps, 0.01)) if len(steps) else 0.0
+    return quantile(steps, 0.01) if len(steps) else 0.0
 
 
 def _dropouts(clock: Clock, channels: Sequence[Channel], pieces: Sequence[slice]) -> list[Finding]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from palpate.errors import FileProblem, UnknownName
 from palpate.files import replacing
 from palpate.recording.formats import MATLAB_5, check_kind, head_of, library, refusing_damage
+from palpate.recording.matlab5 import NotPlainError, read_plain
 from palpate.recording.recording import Array, Clock, Recording
 from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
 from palpate.recording.text import clock_of
@@ -72,6 +74,8 @@ def load_variables(path: Path, wanted: str) -> dict[str, Any]:
         h5py = library("h5py", "reading MATLAB 7.3 files")
         with refusing_damage(path), h5py.File(path, "r") as file:
             return {name: _value(file, file[name]) for name in file if not str(name).startswith("#")}
+    with suppress(NotPlainError):
+        return read_plain(path)
     from scipy.io import loadmat
 
     with refusing_damage(path), warnings.catch_warnings():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from palpate.drawing import Curves, draw_curves
 from palpate.errors import DataProblem, UnknownName
 from palpate.files import short_names
-from palpate.physics.arrays import ENOUGH, spread_rows
+from palpate.physics.arrays import ENOUGH, median, spread_rows
 from palpate.physics.units import parse_unit, shown_in
 from palpate.tables import Styled, Table, data_frame, html, plain, table
 
@@ -276,13 +276,13 @@ def _side_by_side(columns: Sequence[Array]) -> Array | None:
 def _usual_step(times_s: Array) -> float:
     """`Clock.step_s`, some rows at a time: arrays as long as the recording take longer to get than to compute."""
     some = spread_rows(times_s[:, None], ENOUGH, 64)
-    median = float(np.median(np.diff(some, axis=-2))) if len(times_s) > 1 else float("nan")
+    usual = float(median(np.diff(some, axis=-2).ravel())) if len(times_s) > 1 else float("nan")
     total = count = 0.0
     for i in range(0, len(times_s) - 1, _AT_ONCE):
         steps = np.diff(times_s[i : i + _AT_ONCE + 1])
-        alike = steps[np.abs(steps - median) <= 0.5 * median]
+        alike = steps[np.abs(steps - usual) <= 0.5 * usual]
         total, count = total + float(alike.sum()), count + len(alike)
-    return total / count if count else median
+    return total / count if count else usual
 
 
 def disorder(times_s: Array) -> tuple[int, str] | None:

@@ -32,7 +32,7 @@ from palpate.motion.frames import HingeAxis
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import angular_velocity, window_mean
 from palpate.motion.wheels import RollingMotion
-from palpate.physics.arrays import FloatArray, least_squares, spread_rows
+from palpate.physics.arrays import FloatArray, least_squares, median, spread_rows
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
@@ -170,7 +170,7 @@ def describe(
         noise = None
         if len(known) > 2:
             bent = np.diff(spread_rows(known.reshape(len(known), -1), _LOOKED_AT, 1 << 10), n=2, axis=1)
-            noise = float(np.median(np.abs(bent, out=bent), overwrite_input=True) / 0.6745 / 6**0.5)
+            noise = float(median(np.abs(bent, out=bent).ravel()) / 0.6745 / 6**0.5)
         data = {"name": c.name, "unit": c.unit, "frame": c.frame, "clock": c.clock.name, "missing": c.missing}
         channels.append(data | {"lowest": low, "highest": high, "noise": noise})
     return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}
