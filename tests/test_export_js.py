@@ -174,6 +174,42 @@ def test_the_interface(tmp_path: Path) -> None:
     assert 'export type ParameterName = "I" | "b_v"' in types
 
 
+HANDS = """
+import { createFeel } from "%s/feel.mjs";
+const feel = async name => createFeel(await import(`%s/${name}.mjs`)), said = {};
+const pass = (f, seconds) => { for (let i = 0; i < 50 * seconds; i++) f.advance(0.02); return f.now(); };
+const box = await feel("box"), barrow = await feel("wheelbarrow"), door = await feel("closing");
+said.box = pass(box, 2);
+const begin = [...barrow.object.motion.state];
+said.barrow = pass(barrow, 2);
+said.leans = [...barrow.object.motion.state].map((x, i) => x - begin[i]);
+door.press(0, 1);
+said.open = pass(door, 1.5);
+const had = said.open.work;
+door.letGo();
+said.shut = pass(door, 12);
+said.gained = said.shut.work - had;
+console.log(JSON.stringify(said));
+"""
+
+
+def test_a_hand_carries_what_would_fall_and_lets_a_door_close(stepped: Any) -> None:
+    folder, _ = stepped
+    (folder / "feel.mjs").write_text(asset("feel.js"), encoding="utf-8")
+    (folder / "hands.mjs").write_text(HANDS % (folder, folder), encoding="utf-8")
+    done = subprocess.run([needs_program("node"), folder / "hands.mjs"], check=True, capture_output=True, timeout=60)
+    said, box, barrow = json.loads(done.stdout), models()["box"], models()["wheelbarrow"]
+    assert said["box"]["force"] == pytest.approx(9.80665 * box.values["m"], rel=1e-6)  # still: its weight
+    m, down, back = (barrow.values[n] for n in ("m", "mc_x", "mc_y"))
+    lever = math.hypot(back / m, down / m) / math.hypot(1.25, 0.15)
+    assert 0.5 * lever < said["barrow"]["force"] / (9.80665 * m) < 2.0 * lever  # of the weight what its lever leaves
+    assert max(map(abs, said["leans"])) < 0.02
+    assert said["open"]["coordinate"] > 0.5
+    assert said["open"]["work"] > 1.0
+    assert abs(said["shut"]["coordinate"] - 0.03) < 0.02
+    assert said["gained"] == 0.0  # nobody touched it
+
+
 def test_the_page_of_the_documentation_prints_what_it_says(tmp_path: Path) -> None:
     text = (Path(__file__).resolve().parents[1] / "docs" / "javascript.md").read_text(encoding="utf-8")
     code, said = (re.search(rf"```{kind}\n(.*?)```", text, flags=re.S) for kind in ("js", "text"))
@@ -258,3 +294,13 @@ def test_the_mouse_pulls_it_and_sliders_change_it(pushed: Any) -> None:
     assert pushed.evaluate("() => panel.feel.object.parameters.I") > 2 * closing_door().values["I"]
     pushed.click("text=As identified")
     assert pushed.evaluate("() => panel.feel.object.parameters.I") == closing_door().values["I"]
+
+
+def test_a_gamepad_pushes_it(pushed: Any) -> None:
+    pushed.evaluate(
+        "() => { navigator.getGamepads = () => [{axes: [0.9, 0, 0, 0], buttons: []}]; panel.feel.reset(); }"
+    )
+    pushed.evaluate("() => window.dispatchEvent(new Event('gamepadconnected'))")
+    pushed.wait_for_function(f"() => ({ANGLE})() > 0.5", timeout=20_000)
+    pushed.evaluate("() => { navigator.getGamepads = () => [{axes: [0, 0, 0, 0], buttons: []}]; }")
+    pushed.wait_for_function(f"() => ({ANGLE})() < 0.1", timeout=30_000)

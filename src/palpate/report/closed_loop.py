@@ -170,7 +170,7 @@ def comparison_table(trial: Trial) -> Table:
         for name, rms, span, percent, *words in sizes
     )
     note = "" if wrong is None else "The last rows are there to fail: they show that the trial would notice."
-    return table(rows, ("", "RMS difference", "range", "% of range", "unit", "at most"), note=note)
+    return table(rows, ("what is compared", "RMS difference", "range", "% of range", "unit", "at most"), note=note)
 
 
 def apparent_table(trial: Trial) -> Table:
@@ -236,7 +236,7 @@ def audit_table(report: Passivity) -> Table:
         ("longest step that creates no energy", away, "of 100 ms at most: stability, not accuracy"),
         ("longest step accurate to 1 % of the travel", near, "pushed to and fro at 1 Hz, beside steps of 0.25 ms"),
     )
-    return Table(("", "result", ""), rows, title="Energy", words=(0, 1, 2))
+    return Table(("question", "result", "remark"), rows, title="Energy", words=(0, 1, 2))
 
 
 def felt_table(felt: Sequence[Felt]) -> Table:
@@ -304,4 +304,4 @@ def run_table(run: Run) -> Table:
     counts = [int((run.status == s).sum()) for s in (StepStatus.STICKING, StepStatus.AT_LIMIT)]
     sticking, stopped = (f"{100 * c / len(run.status):.1f} %" for c in counts)
     note = f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {sticking}, at a stop, limit or foot {stopped}."
-    return table(rows, ("", "unit", "first", "last", "least", "largest"), note=note)
+    return table(rows, ("signal", "unit", "first", "last", "least", "largest"), note=note)

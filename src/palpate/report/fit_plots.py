@@ -293,9 +293,12 @@ def scene(s: Scene) -> Figure | None:
             corners.append(ends)
             words.append(f"{a.name} up to {largest:.3g} N")
     message = "; ".join(words)
-    look_for = "Turn it with the mouse: markers and frames should sit as on the object. Axes: red x, green y, blue z."
+    look_for = "Turn it with the mouse or the arrow keys: markers and frames should sit as on the object. "
+    look_for += "Axes: red x, green y, blue z."
     if s.arrows:
         look_for += " Forces should point where the person pushed; click a name in the legend to show or hide it."
+    if s.motion is not None and len(corners[0]):  # all of its way in sight
+        corners.append(corners[0].mean(axis=0) @ s.motion.rotation.transpose(0, 2, 1) + 1e3 * s.motion.position)
     layout = plots.scene_layout(np.vstack(corners))
     if s.motion is not None:
         poses = np.hstack([s.motion.rotation.reshape(-1, 9), 1e3 * s.motion.position])

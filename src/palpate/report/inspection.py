@@ -20,7 +20,7 @@ from palpate.experiment.inspection import Inspection
 from palpate.experiment.stage.body import MarkedBody
 from palpate.experiment.stage.capture import CapturedMotion, wrench_features
 from palpate.experiment.stage.recordings import Instrument
-from palpate.experiment.stage.view import Scene
+from palpate.experiment.stage.view import body_scene
 from palpate.experiment.tables import device_word
 from palpate.files import finite
 from palpate.findings import Finding, sentences
@@ -265,7 +265,6 @@ def _markers(body: MarkedBody, hinge: HingeAxis | None) -> Iterator[_Part]:
     say = "Long dark stretches, or many markers hidden at the same time, are where the pose rests on little; choose "
     say += "segments beside them."
     yield partial(_timeline, body.markers, body.cloud.names, _marker_states(body), say)
-    names = tuple(marker_name(name) for name in body.cloud.names)
     hidden, more = [g for g in body.filled.report if g.gaps], len(body.filled.usable) - 6
     stretches = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in body.filled.usable[:6])
     note = f"Pose known from {stretches or 'nowhere'}{f' and {more} more stretches' if more > 0 else ''}."
@@ -273,7 +272,9 @@ def _markers(body: MarkedBody, hinge: HingeAxis | None) -> Iterator[_Part]:
     rows = ((marker_name(g.name), *map(str, cells)) for g, cells in zip(hidden, gaps, strict=True))
     headings = ("marker", "gaps", "longest, s", "frames from the body", "by spline", "left empty")
     yield table(rows, headings, "Gaps", marked=[g.left for g in hidden], note=note)
-    yield partial(scene, Scene("cloud", frames, body.cloud.points, names))
+    seen = np.flatnonzero(body.poses.seen)
+    if len(seen):
+        yield partial(scene, body_scene(body, int(seen[len(seen) // 2]), frames))
     rows = (
         (name, *(f"{1e3 * v:+.1f}" for v in T[:3, 3]), *(_vector(T[:3, i]) for i in range(3)))
         for name, T in frames.items()

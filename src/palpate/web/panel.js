@@ -43,11 +43,12 @@ export function mount(container, {model, sliders = null, intervals = {}, replay 
   const stage = createStage(view, {label: `${about.name}, drawn from its mechanism; sizes that the model does not know are typical`});
   if (stage === null) view.append(element("p", {class: "feel-none"}, "This browser draws nothing in three dimensions (no WebGL); pushing, charts and numbers work."));
   const drawn = stage && stage.add(model), ghost = stage && (replay || other) && stage.add(other ? other.model : model, {tint: "ghost"});
-  const sleeping = () => !playing && clock > awake;
+  const pads = () => (navigator.getGamepads ? [...navigator.getGamepads()].filter(x => x) : []);
+  const sleeping = () => !playing && clock > awake && !pads().length; /* a gamepad tells nobody that it is moved */
   let mode = "", playing = false, at = 0, clock = 0, awake = AWAKE_S, lastSaid = -SAID_S, phase = "", frame = 0, last = null, seen = true;
 
   /* --- pushing --- */
-  const pads = element("div", {class: "feel-pads", role: "group", "aria-label": "Push"});
+  const push = element("div", {class: "feel-pads", role: "group", "aria-label": "Push"});
   const press = (i, share) => {
     awake = clock + AWAKE_S;
     if (mode !== "push") choose("push");
@@ -66,7 +67,7 @@ export function mount(container, {model, sliders = null, intervals = {}, replay 
     });
     button.addEventListener("keyup", e => { if (e.key === " " || e.key === "Enter") off(); });
     button.addEventListener("contextmenu", e => e.preventDefault());
-    pads.append(button);
+    push.append(button);
     return button;
   });
   const share = element("input", {type: "range", min: 0.1, max: 3, step: 0.1, value: 1, "aria-label": "how hard, times the usual push"});
@@ -83,7 +84,7 @@ export function mount(container, {model, sliders = null, intervals = {}, replay 
     say("back at the start");
     wake();
   }}, "Start again");
-  pads.append(element("label", {class: "feel-hard"}, "force ", share), letGo, again);
+  push.append(element("label", {class: "feel-hard"}, "force ", share), letGo, again);
   share.addEventListener("input", () => { hard = Number(share.value); });
   let hard = 1;
   const keys = new Map();
@@ -107,7 +108,7 @@ export function mount(container, {model, sliders = null, intervals = {}, replay 
   view.addEventListener("blur", () => [...keys.keys()].forEach(up));
   let stick = false;
   function gamepad() {
-    const pad = navigator.getGamepads && [...navigator.getGamepads()].find(x => x);
+    const [pad] = pads();
     if (!pad) return;
     const axis = i => (Math.abs(pad.axes[i] || 0) > STICK ? pad.axes[i] : 0);
     const shares = feel.single ? [axis(0), -axis(0)] : [-axis(1), axis(1), axis(0), -axis(0), -axis(3), axis(3)];
@@ -287,7 +288,7 @@ export function mount(container, {model, sliders = null, intervals = {}, replay 
   const connected = () => wake();
   window.addEventListener("gamepadconnected", connected);
   window.addEventListener("resize", connected);
-  container.append(readout, said, pads, plots, ...(windows.length ? [bar] : []), changes,
+  container.append(readout, said, push, plots, ...(windows.length ? [bar] : []), changes,
     element("p", {class: "quiet"}, `Drag the object to pull it; drag beside it to turn the view. With the keyboard: click or tab to the picture, arrow keys push, Shift and arrow keys turn the view, + and \u2212 zoom, Space lets go, Home starts again. ${feel.held ? "It would fall if nobody held it, so it is held where it is. " : ""}${feel.carried ? "Keys and mouse carry it; the force is what that takes." : `One push is ${feel.directions.filter((_, i) => i % 2 === 0).map(d => `${shown(d.size)} ${d.unit}`).filter((x, i, all) => all.indexOf(x) === i).join(", ")}.`}`));
   choose("push");
   wake();

@@ -146,6 +146,7 @@ export function createStage(container, {label = "The object in three dimensions"
   world.add(new THREE.HemisphereLight(0xffffff, 0x8a8f96, 1.6), sun);
   const controls = new THREE.OrbitControls(camera, canvas);
   Object.assign(controls, {enablePan: false, enableDamping: false, minDistance: 0.1, maxDistance: 40, enableZoom: false});
+  canvas.style.touchAction = "pan-y"; /* the page scrolls; what is pulled does not */
   const arrow = new THREE.ArrowHelper(Z, new THREE.Vector3(), 1, colours().arrow, 0.1, 0.06);
   arrow.visible = false;
   world.add(arrow);
@@ -193,11 +194,14 @@ export function createStage(container, {label = "The object in three dimensions"
     pointer.set((e.clientX - box.left) / box.width * 2 - 1, 1 - (e.clientY - box.top) / box.height * 2);
     ray.setFromCamera(pointer, camera);
   };
+  const hit = e => {
+    aim(e);
+    return ray.intersectObjects(copies.map(c => c.body), true).some(h => h.object.userData.grip);
+  };
   function onDrag(moved, ended, begun = () => null) {
+    canvas.addEventListener("touchstart", e => { if (e.touches.length === 1 && hit(e.touches[0])) e.preventDefault(); }, {passive: false});
     canvas.addEventListener("pointerdown", e => {
-      aim(e);
-      const hits = ray.intersectObjects(copies.map(c => c.body), true).filter(h => h.object.userData.grip);
-      if (!hits.length || e.button !== 0) return;
+      if (e.button !== 0 || !hit(e)) return;
       const at = begun();
       if (!at) return;
       controls.enabled = false;

@@ -59,7 +59,7 @@ export function drawSpace(container, {data, layout}) {
   world.add(moving);
   world.add(new THREE.HemisphereLight(0xffffff, 0x999999, 2.5));
 
-  const groups = [];
+  const labels = [];
   for (const trace of data) {
     const group = new THREE.Group(), [x, y, z] = axes.map(k => numbers(trace[k]));
     const colour = (trace.line || trace.marker || {}).color || style("--ink"), tint = colour === "#222222" ? style("--ink") : colour;
@@ -91,11 +91,11 @@ export function drawSpace(container, {data, layout}) {
       if (!trace.text[i] || !Number.isFinite(p.x)) return;
       const sprite = label(trace.text[i], style("--ink"), size / 28);
       sprite.position.copy(p);
+      labels.push(sprite);
       group.add(sprite);
     });
     group.visible = trace.visible !== "legendonly" && known.length > 0;
     (trace.meta && trace.meta.moves ? moving : world).add(group);
-    groups.push(group);
     if (!trace.showlegend || !trace.name) continue;
     const button = document.createElement("button");
     button.type = "button";
@@ -130,6 +130,7 @@ export function drawSpace(container, {data, layout}) {
   }
   const controls = new THREE.OrbitControls(camera, renderer.domElement);
   Object.assign(controls, {enablePan: false, enableZoom: false});
+  renderer.domElement.style.touchAction = "pan-y"; /* the page scrolls */
   controls.target.copy(middle);
   const eye = layout.scene.camera.eye;
   camera.position.copy(middle).add(new THREE.Vector3(eye.x, eye.y, eye.z).normalize().multiplyScalar(1.7 * size));
@@ -137,8 +138,26 @@ export function drawSpace(container, {data, layout}) {
   camera.near = size / 50;
   controls.update();
   let asked = 0;
+  /* Names that would cover each other: the nearest is shown, the others when the view is turned. */
+  function name() {
+    const shown = [], half = view.clientHeight / 2, at = new THREE.Vector3();
+    const near = labels.map(sprite => [sprite, sprite.getWorldPosition(new THREE.Vector3()).distanceTo(camera.position)]).sort((a, b) => a[1] - b[1]);
+    for (const [sprite, far] of near) {
+      at.setFromMatrixPosition(sprite.matrixWorld).project(camera);
+      const scale = half / Math.tan(camera.fov * Math.PI / 360) / far, w = sprite.scale.x * scale, h = 0.7 * sprite.scale.y * scale;
+      const box = [at.x * half * camera.aspect, at.y * half, w, h];
+      sprite.visible = !shown.some(b => Math.abs(b[1] - box[1]) < (b[3] + h) / 2 && box[0] < b[0] + b[2] && b[0] < box[0] + w);
+      if (sprite.visible && sprite.parent.visible) shown.push(box);
+    }
+  }
+  const render = () => {
+    world.updateMatrixWorld();
+    camera.updateMatrixWorld();
+    name();
+    renderer.render(world, camera);
+  };
   const draw = () => {
-    if (!asked) asked = requestAnimationFrame(() => { asked = 0; renderer.render(world, camera); });
+    if (!asked) asked = requestAnimationFrame(() => { asked = 0; render(); });
   };
   controls.addEventListener("change", draw);
   view.addEventListener("keydown", e => {
@@ -159,7 +178,7 @@ export function drawSpace(container, {data, layout}) {
     camera.aspect = w / h;
     camera.fov = w < h ? 50 : 35;
     camera.updateProjectionMatrix();
-    renderer.render(world, camera);
+    render();
   };
   const watcher = new ResizeObserver(fit);
   watcher.observe(view);

@@ -6,7 +6,7 @@ It is the same for every mechanism: units decide how a quantity is shown, never 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -226,7 +226,6 @@ def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene:
     during = seen & segment_mask(body.poses.times_s, prepared.segments["test"])
     inside = during if during.any() else seen
     at = int(np.flatnonzero(inside)[inside.sum() // 2])
-    T = transform(body.poses.rotation[at], body.poses.position[at])
     arrows, paths = list[Arrows](), dict[str, FloatArray]()
     for i, w in enumerate(fit.inputs.measured - zeros_of(fit.inputs)[:, None]):
         name = numbered("sensor", i + 1)
@@ -234,20 +233,23 @@ def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene:
         path = np.where(seen[:, None], poses.position, np.nan)
         paths[f"path of the {word}"] = path[:: max(1, -(-len(path) // PATH))]
         arrows += _arrows(word, poses, np.where(inside[:, None], w, np.nan))
+    T = transform(body.poses.rotation[at], body.poses.position[at])
+    return replace(body_scene(body, at), paths=paths, arrows=tuple(arrows), outline=_outline(T, body, fit))
+
+
+def body_scene(body: Body, at: int, frames: Mapping[str, FloatArray] | None = None) -> Scene:
+    """Markers and frames of a body at one of its poses, and how it moves on; frames: others than its own, in it."""
+    seen, poses = np.flatnonzero(body.poses.seen), body.poses
+    T, some = transform(poses.rotation[at], poses.position[at]), seen[:: max(1, -(-len(seen) // POSES))]
+    R, r = poses.rotation[some] @ T[:3, :3].T, poses.position[some]
     marked = isinstance(body, MarkedBody)
-    some = np.flatnonzero(seen)[:: max(1, -(-int(seen.sum()) // POSES))]
-    R, r = body.poses.rotation[some] @ T[:3, :3].T, body.poses.position[some]
-    moved = Poses(body.poses.times_s[some], R, r - R @ T[:3, 3])
     return Scene(
         "capture",
-        {name: T @ frame for name, frame in body.frames.items()},
+        {name: T @ frame for name, frame in (body.frames if frames is None else frames).items()},
         body.cloud.points @ T[:3, :3].T + T[:3, 3] if marked else np.zeros((0, 3)),
         tuple(n.rsplit(":", 1)[-1] for n in body.cloud.names) if marked else (),
-        paths,
-        tuple(arrows),
-        outline=_outline(T, body, fit),
-        motion=moved,
-        at_s=float(body.poses.times_s[at]),
+        motion=Poses(poses.times_s[some], R, r - R @ T[:3, 3]),
+        at_s=float(poses.times_s[at]),
     )
 
 
