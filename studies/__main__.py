@@ -18,6 +18,7 @@ from studies import (
     motion,
     objects,
     priors,
+    turns,
     variants,
     wheelbarrows,
 )
@@ -34,6 +35,7 @@ STUDIES: dict[str, ModuleType] = {
     "information": information,
     "objects": objects,
     "priors": priors,
+    "turns": turns,
 }
 SEEDS = {
     "handles": 200,
@@ -47,6 +49,7 @@ SEEDS = {
     "information": 30,
     "objects": 20,
     "priors": 100,
+    "turns": 40,
 }
 
 

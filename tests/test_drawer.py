@@ -68,7 +68,7 @@ def test_an_imu_on_what_only_slides_is_timed_by_its_accelerometer_and_used(tmp_p
         middle = {name: (high + low) / 2 for name, (low, high) in ends.items()}
         assert all(abs(middle[name] - TRUTH[name]) < 1.5 * half for name, half in halves[-1].items())
     assert halves[1]["b_c"] < 0.3 * halves[0]["b_c"]
-    assert halves[1]["b_v"] < 0.6 * halves[0]["b_v"]
+    assert halves[1]["b_v"] < 0.8 * halves[0]["b_v"]  # markers alone have friction's side as their derivatives show it
     left = [r.data["rms"]["test"]["f_x"]["value"] for r in (alone, both)]
     assert left[1] < 0.3 * left[0]
 

@@ -23,10 +23,10 @@ from palpate.experiment.gates import explaining, judge
 from palpate.experiment.gates import numbers as gates_of_numbers
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment, run_experiment
-from palpate.experiment.stage.belief import belief_of
+from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.fit import Fit, solve_with
 from palpate.experiment.stage.ground import with_feet
-from palpate.experiment.stage.inputs import Belief, Handles, Sensor, whole_balance
+from palpate.experiment.stage.inputs import Belief, Sensor, whole_balance
 from palpate.experiment.stage.prepare import (
     Prepared,
     _zero,  # pyright: ignore[reportPrivateUsage]

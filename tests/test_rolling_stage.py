@@ -21,7 +21,7 @@ from palpate.experiment.gates import mounting
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment, run_experiment
 from palpate.experiment.stage import ground, variations
-from palpate.experiment.stage.belief import belief_of
+from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.fit import (
     Fit,
@@ -37,7 +37,6 @@ from palpate.experiment.stage.ground import (
     wheel_findings,
 )
 from palpate.experiment.stage.inputs import (
-    Handles,
     Inputs,
     compressed,
     move,

@@ -19,9 +19,10 @@ from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.file.sensors import sensors_of
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
+from palpate.experiment.stage.belief import Handles
 from palpate.experiment.stage.compensation import Compensation, compensation
 from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
-from palpate.experiment.stage.inputs import Handles, Inputs
+from palpate.experiment.stage.inputs import Inputs
 from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import LackOfFit, lack_of_fit, with_model_part
 from palpate.experiment.stage.links import Refit, found_along, with_links, with_tape_measured_links

@@ -101,14 +101,17 @@ def signal_noise(x: FloatArray, window: int, order: int) -> float:
     """Standard deviation of white noise in a smooth signal (samples,), in its own unit; NaN is left out.
 
     The residual of a local polynomial has the variance 1 - h of the noise, h the filter's weight on its own middle
-    (Cleveland 1979); its median says the same of motion that the polynomial cannot follow here and there.
+    (Cleveland 1979); its median says the same of motion that the polynomial cannot follow here and there. The faster
+    half of the samples tells: where it hardly moves, an encoder's rounding is no noise.
     """
     half, stretches = window // 2, [x[a:b] for a, b in runs(np.isfinite(x)) if b - a >= 2 * window]
-    parts = [(part - savitzky_golay(part, window, order))[half:-half] for part in stretches]
-    if not parts:
+    if not stretches:
         return float("nan")
+    fitted = [[savitzky_golay(part, window, order, derivative=d) for d in (0, 1)] for part in stretches]
+    left = np.abs(np.concatenate([(x - y)[half:-half] for x, (y, _) in zip(stretches, fitted, strict=True)]))
+    speed = np.abs(np.concatenate([v[half:-half] for _, v in fitted]))
     middle = float(filter_weights(window, order, 0)[window // 2])
-    return float(np.median(np.abs(np.concatenate(parts))) / 0.6745 / np.sqrt(1 - middle))
+    return float(np.median(left[speed >= np.median(speed)]) / 0.6745 / np.sqrt(1 - middle))
 
 
 def derivative_noise(noise: float, window: int, order: int, derivative: int, rate_hz: float) -> float:
@@ -124,6 +127,27 @@ def at_rest(speed: FloatArray, noise: float) -> BoolArray:
 def filter_weights(window: int, order: int, derivative: int) -> FloatArray:
     """(window,): what a local polynomial weighs the samples of its window with, for a derivative in its middle."""
     return _savgol_weights(window, order, derivative)[window // 2]
+
+
+def bent_sign(speed: FloatArray, window: int, order: int) -> FloatArray:
+    """The sign of a speed (samples,) as a local polynomial's second derivative shows a jump of the acceleration there.
+
+    Weights w_j of positions make sum_j w_j max(i + j - p, 0)^2 / 2 of an acceleration that steps from 0 to 1 at the
+    place p (Peano's kernel). Between samples the speed is straight; NaN counts as no change.
+    """
+    sign: FloatArray = np.nan_to_num(np.sign(speed))
+    moving = np.flatnonzero(sign)
+    turns = np.flatnonzero(sign[moving[:-1]] * sign[moving[1:]] < 0)
+    before, after = moving[turns], moving[turns + 1]
+    place = before + (after - before) * speed[before] / (speed[before] - speed[after])
+    half = window // 2
+    j = np.arange(-half, half + 1)
+    at = np.floor(place).astype(np.int64)[:, None] + np.arange(-half, half + 2)
+    away = at - place[:, None]
+    answer: FloatArray = np.maximum(away[:, :, None] + j, 0.0) ** 2 @ filter_weights(window, order, 2) / 2
+    change = (sign[after] - sign[before])[:, None] * (answer - (away > 0))
+    inside = (at >= 0) & (at < len(sign))
+    return np.asarray(sign + np.bincount(at[inside], change[inside], len(sign)), dtype=float)
 
 
 _SHORTEST_PIECE = 64

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import along_travel
-from palpate.experiment.stage.inputs import FIT_ATTENUATION_DB, projected
+from palpate.experiment.stage.inputs import FIT_ATTENUATION_DB, bent, projected
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance
@@ -156,7 +156,7 @@ def outlying(case: Case) -> Iterator[Finding]:
         return
     used = np.ones(len(inputs.times_s), dtype=bool)
     if case.fit.balance.used is not None:  # pieces stand for samples that are used, and these are not all
-        used = case.fit.balance.used & ~case.fit.moved.resting
+        used = case.fit.balance.used & ~bent(inputs, case.fit.moved, case.fit.balance)
     times = np.concatenate([inputs.times_s[used & segment_mask(inputs.times_s, [span])] for span in plan.segments])
     starts = np.append(0, ends[:-1])[weights < OUTLYING] * (len(times) / max(1, ends[-1]))
     when = [f"{times[int(i)]:.1f} s" for i in starts if i < len(times)]

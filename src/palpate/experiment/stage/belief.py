@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import HandleWeightPart
 from palpate.experiment.file.sensors import listed
-from palpate.experiment.stage.inputs import Belief, Handles
+from palpate.experiment.stage.inputs import Belief
+from palpate.findings import Finding
 from palpate.identify import Prior
 from palpate.model import Model
 from palpate.physics import inertia
@@ -20,6 +21,31 @@ from palpate.physics.inertia import PHI_NAMES
 
 LIGHTEST_KG = 1.0
 """Of what is left of a whole without its handles."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Handles:
+    """The handle behind each sensor, as the body's balance needs them."""
+
+    phis: tuple[FloatArray | None, ...] = (None,)
+    """(10,) in the sensor's frame; None: not known."""
+    results: tuple[Any, ...] = ()
+    """Of their identification, where that was run."""
+    findings: tuple[Finding, ...] = ()
+
+    def each(self, sensors: int) -> tuple[FloatArray | None, ...]:
+        """Of so many sensors: one may stand for all."""
+        return self.phis * sensors if len(self.phis) == 1 else self.phis
+
+    @property
+    def known(self) -> bool:
+        """Whether what each weighs is known."""
+        return all(phi is not None for phi in self.phis)
+
+    @property
+    def mass(self) -> float | None:
+        """Of all together, kg; None: not known."""
+        return float(sum(phi[0] for phi in self.phis if phi is not None)) if self.known else None
 
 
 def belief_of(

@@ -13,6 +13,7 @@ from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage.inputs import (
     Inputs,
     Moved,
+    bent,
     body_wrench,
     compressed,
     compressed_each,
@@ -95,7 +96,7 @@ def predict(
     def with_window(window: int) -> tuple[Balance, BoolArray]:
         """The balance with a window of so many samples, and where it is known."""
         if window not in balances:
-            balances[window] = whole_balance(inputs, move(inputs, window / rate, moved.resting), balance)
+            balances[window] = whole_balance(inputs, move(inputs, window / rate, moved), balance)
         seen = balances[window].used
         assert seen is not None
         return balances[window], seen
@@ -438,8 +439,7 @@ class Fit:
         other = self.balance if self._same_wrench(inputs) else None
         if self._same_motion(inputs):
             return self.moved, whole_balance(inputs, self.moved, other)
-        resting = self.moved.resting if inputs.q.shape == self.inputs.q.shape else None
-        moved = move(inputs, resting=resting)
+        moved = move(inputs, like=self.moved if inputs.q.shape == self.inputs.q.shape else None)
         return moved, whole_balance(inputs, moved, other)
 
     def _same_wrench(self, inputs: Inputs) -> bool:
@@ -548,7 +548,7 @@ def fit_inputs(
     if fit.inputs.stops != inputs.stops:  # a fit that contact spoiled stands out where there is none
         kept = fit.shaped
         wide = fitted(inputs.stops, begun, best if kept is None else lambda _: kept, fit)
-        outer = _contact(along_travel(wide)[0], wide.residuals(p=fit.p)[:, 0], inputs.step)
+        outer = _contact(*along_travel(wide, fit.p), inputs.step)
         if outer is not None and _wider(outer, fit.inputs.stops, inputs.step):
             other = fitted(outer, shapes=best, near=fit)
             fit = other if _inner_stops(other) is None else fit
@@ -729,10 +729,16 @@ def natural_sizes(solution: Solution) -> FloatArray:
     return sizes
 
 
-def along_travel(fit: Fit) -> tuple[FloatArray, FloatArray]:
-    """(used samples,) each: the main coordinate and what is left there, in the segments of the fit."""
-    at = fit.prediction.at[fit.prediction.inside(fit.plan.segments)]
-    return fit.inputs.q[at, 0], fit.residuals()[:, 0]
+def along_travel(fit: Fit, p: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """(samples,) each: the main coordinate and what is left there, in the segments of the fit; p: other parameters.
+
+    Without those whose accelerations a change of friction's side spoils, as it does most at the ends of a travel.
+    """
+    seen, spoilt = fit.prediction, np.zeros(len(fit.inputs.times_s), dtype=bool)
+    for kind, (window_s, *_) in seen.windows_s.items():
+        spoilt |= bent(fit.inputs, fit.moved, fit.balance, window_s) & fit.inputs.inside(seen.segments[kind])
+    at = seen.at[seen.inside(fit.plan.segments)]
+    return fit.inputs.q[at, 0][~spoilt[at]], fit.residuals(p=p)[~spoilt[at], 0]
 
 
 def _inner_stops(fit: Fit) -> tuple[float, float] | None:

@@ -16,6 +16,8 @@ from palpate.experiment.stage.fit import Fit, Off, natural_sizes
 from palpate.experiment.stage.inputs import (
     Inputs,
     Moved,
+    bent,
+    bent_friction,
     fit_balance,
     move,
     noisier,
@@ -155,7 +157,8 @@ class Bench:
     @property
     def noisy_columns(self) -> FloatArray:
         """(parameters, rows): the model's columns with that noise."""
-        return self.rows.of_model(self.fit.solution.model, self.noisy.balance.kinematics)
+        noisy = bent_friction(self.noisy.inputs, self.noisy.balance)
+        return self.rows.of_model(self.fit.solution.model, noisy.kinematics)
 
     def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
         """What each effect would explain; effects: of a fit."""
@@ -194,7 +197,7 @@ def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
     cut = replace(
         fit,
         inputs=fit.inputs.cut(spans),
-        moved=Moved(motion, fit.moved.known[at], fit.moved.resting[at], fit.moved.sharp),
+        moved=Moved(motion, fit.moved.known[at], fit.moved.resting[at], fit.moved.still[at], fit.moved.sharp),
         balance=replace(balance, times_s=t[at], kinematics=balance.kinematics.at(at), wrench=balance.wrench[at]),
         varied=None if fit.varied is None else tuple(Off(x.name, x.inputs.cut(spans)) for x in fit.varied),
     )
@@ -302,7 +305,7 @@ def _noisy(fit: Fit, levels: Sequence[FloatArray]) -> Fit:
     else:
         noisy = noisier(noisy, rng)
     noisy = noisy.on_clock(inputs.clock)
-    moved = move(noisy, resting=fit.moved.resting)
+    moved = move(noisy, like=fit.moved)
     balance = whole_balance(noisy, moved)
     # of an IMU's recording, nobody asks for the noisy samples again
     return replace(fit, inputs=noisy if inputs.imu is None else inputs, moved=moved, balance=balance)
@@ -391,8 +394,12 @@ def _called(e: Estimate, size: float) -> Estimate:
 
 
 def of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
-    """(rows, samples) each: residuals, and the wrench as predicted; 0 where either is not known."""
+    """(rows, samples) each: residuals, and the wrench as predicted; 0 where either is not known.
+
+    Where friction changes its side, accelerations are not known: nothing is left there, and the wrench is as measured.
+    """
     residuals, measured = fit.left_of(fit.balance), _known(fit.balance, projected(fit.balance).T)
+    residuals[:, bent(fit.inputs, fit.moved, fit.balance) & ~fit.moved.resting] = 0.0
     measured -= residuals
     return residuals, measured
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.stage.inputs import Handles
+from palpate.experiment.stage.belief import Handles
 from palpate.experiment.stage.posed import OFF_HINGE_M
 from palpate.findings import Finding, Severity
 from palpate.mechanisms import Mechanism

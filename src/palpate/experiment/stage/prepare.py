@@ -19,7 +19,7 @@ from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPa
 from palpate.experiment.file.sensors import sensors_of
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
-from palpate.experiment.stage.belief import belief_of
+from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.capture import (
     CapturedMotion,
     axis_std,
@@ -39,7 +39,6 @@ from palpate.experiment.stage.inputs import (
     TAPE_MEASURE_M,
     Belief,
     Filtering,
-    Handles,
     ImuMotion,
     Inputs,
     Moved,
