@@ -112,7 +112,7 @@ def run_one(seed: int) -> Run:
     p = np.array([*truth["body_phi"].values(), *(_true(truth, n) for n in ("b_v", "b_c", "b_psi"))])
     oracle = _rms(fit.residuals(test, p))
     each = np.array([_rms(_with_window(fit, n).residuals(test, p)) for n in WINDOWS])
-    long = replace(fit, moved=move(fit.inputs, SPEED_WINDOW_S, fit.moved.resting))
+    long = replace(fit, moved=move(fit.inputs, SPEED_WINDOW_S, fit.moved))
     played, played_truth = (_replay_errors(long, prepared, q) for q in (None, p))
     rough, rough_truth = (_replay_errors(fit, prepared, q) for q in (None, p))
     held, held_by_springs = _held(fit, p, wheelbarrow_twin(seed))
@@ -158,7 +158,7 @@ def _rms(x: FloatArray) -> FloatArray:
 
 def _with_window(fit: Fit, samples: int) -> Fit:
     """The same samples, differentiated with another window."""
-    balance = whole_balance(fit.inputs, move(fit.inputs, samples / fit.inputs.rate_hz, fit.moved.resting))
+    balance = whole_balance(fit.inputs, move(fit.inputs, samples / fit.inputs.rate_hz, fit.moved))
     assert balance.used is not None
     rows = balance.rows((float(balance.times_s[0]), float(balance.times_s[-1]) + 5e-3))
     rows[~balance.used] = np.nan

@@ -14,11 +14,10 @@ import numpy as np
 
 from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.file.schema import HANDLE_HZ
-from palpate.experiment.stage.belief import belief_of
+from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.fit import Fit, Plan, QuasiStatic, quasi_static_spring, solve_train
 from palpate.experiment.stage.inputs import (
     Belief,
-    Handles,
     balance_at_rest,
     fit_balance,
     joined_with,
