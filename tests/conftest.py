@@ -38,6 +38,7 @@ PACKAGES = {"cc": "gcc", "chromium": "chromium", "node": "nodejs"}
 """Programs that tests run, and the Debian packages that bring them."""
 
 LONG = (
+    *("studio_page", "studio"),
     *("reproduce", "lack_of_fit", "false_alarms", "cart", "object_twins", "readme", "loop", "gates", "smoothing"),
     *("studies", "links", "report", "box", "joint", "export_c", "mistakes", "cli", "motion_plausibility", "screw"),
     *("poses", "pivots", "stepper", "motion_clocks", "motion_stage", "twin_related", "experiment", "export_fmu"),

@@ -93,15 +93,19 @@ class Folder:
     def listing(self) -> dict[str, Any]:
         """What the page offers: experiments, recordings, results."""
         experiments, recordings, results = list[str](), list[dict[str, Any]](), list[dict[str, Any]]()
+        pages = list[str]()
         for path in self.files():
             name = path.relative_to(self.root).as_posix()
             if path.suffix.lower() in YAML and is_experiment(path):
                 experiments.append(name)
             elif path.name == "result.json":
                 results.append(summary(name, path))
+            elif path.suffix.lower() == ".html" and not path.with_name("result.json").exists():
+                pages.append(name)
             elif is_recording(path):
                 recordings.append({"file": name, "bytes": path.stat().st_size})
-        return {"folder": self.root.name, "experiments": experiments, "recordings": recordings, "results": results}
+        listed = {"experiments": experiments, "recordings": recordings, "results": results, "pages": pages}
+        return {"folder": self.root.name, **listed}
 
 
 def folder_of(paths: Sequence[Path]) -> Path:

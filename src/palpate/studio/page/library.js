@@ -12,7 +12,7 @@ export function createLibrary(container, studio) {
     const mine = ++asked;
     await studio.list();
     if (mine !== asked || !studio.folder) return;
-    const {results, folder} = studio.folder, key = JSON.stringify([results, [...chosen]]);
+    const {results, folder, pages} = studio.folder, key = JSON.stringify([results, pages, [...chosen]]);
     if (key === listed) return;
     listed = key;
     const day = t => new Date(1000 * t).toLocaleString(undefined, {dateStyle: "medium", timeStyle: "short"});
@@ -24,6 +24,7 @@ export function createLibrary(container, studio) {
         h("td", {}, r.error ? h("span", {class: "badge bad"}, "cannot be read") : h("span", {class: `badge ${r.passed ? "good" : "bad"}`, title: (r.reasons || []).join("; ")}, r.passed ? "passed" : "failed")),
         h("td", {class: "soft"}, day(r.changed)),
         h("td", {}, (r.pages || []).map(p => h("button", {type: "button", class: "quiet", onclick: () => open(`${r.folder === "." ? "" : `${r.folder}/`}${p}`)}, p.replace(".html", ""))))))))) : h("p", {class: "soft"}, "None yet: save one in Fit, or run palpate identify here."),
+    pages.length ? h("p", {class: "small"}, "Other pages: ", pages.map(p => h("button", {type: "button", class: "quiet", onclick: () => open(p)}, p))) : null,
     results.length > 1 ? h("p", {class: "soft small"}, "Tick two or more takes of one object to compare them.") : null);
   }
 

@@ -50,6 +50,12 @@ function drawing(T, data) {
   };
 }
 
+/* The frame in which most is going on: of those that were seen, that of the largest force. */
+function strongest(data) {
+  const size = i => data.wrenches.reduce((sum, w) => sum + Math.hypot(...w.force[i]), 0), seen = data.t.map((_, i) => i).filter(i => data.seen[i]);
+  return seen.reduce((best, i) => (size(i) > size(best) ? i : best), seen[0] || 0);
+}
+
 export function createPlayer(container, studio) {
   const holder = h("div", {class: "space"}), slide = h("input", {type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "Time shown in the scene", style: "flex:1"});
   const play = h("button", {type: "button"}, "Play"), now = h("output", {class: "small", style: "min-width:64px"});
@@ -88,7 +94,7 @@ export function createPlayer(container, studio) {
     placed = stage.put(drawn.root);
     slide.min = data.t[0];
     slide.max = data.t[data.t.length - 1];
-    show(data.t[data.seen.indexOf(true)]);
+    show(data.t[strongest(data)]);
     stage.frame();
   }
 

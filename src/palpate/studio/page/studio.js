@@ -202,10 +202,10 @@ document.addEventListener("keydown", e => {
   if ((e.ctrlKey || e.metaKey) && e.key === "z" && !/INPUT|TEXTAREA/.test(document.activeElement.tagName) && !at("undo").hidden) at("undo").click();
 });
 
+window.studio = Object.assign(studio, {views});
 const [view, ...path] = decodeURIComponent(location.hash.slice(1)).split("/");
 await studio.list();
 const first = path.join("/") || studio.folder?.open;
 show(views[view] ? view : "data");
 if (first) await studio.open(first);
 files();
-window.studio = Object.assign(studio, {views});

@@ -29,7 +29,7 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
     button("←", "Earlier", () => pan(-0.4)), button("→", "Later", () => pan(0.4)),
     button("All", "Whole recording", () => look(whole)), where,
   );
-  container.append(tools, lanes, table, charted, choice);
+  container.append(tools, lanes, charted, choice, table);
 
   /* --- what is seen --- */
   const span = () => view[1] - view[0];
