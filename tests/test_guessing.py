@@ -14,8 +14,10 @@ from ruamel.yaml import YAML
 from scipy.spatial.transform import Rotation
 
 from palpate.experiment import read_experiment
+from palpate.experiment.guessing import TWO_AXES
 from palpate.experiment.stage.recordings import load_part
 from palpate.recording import Recording
+from palpate.twin.carried import write_carried_twin
 from palpate.twin.handle import write_capture_twin
 from tests.command import palpate
 from tests.drawer_files import NOISE_M, NOISE_N, TRUTH, simulate
@@ -255,3 +257,48 @@ def test_poses_are_told_from_a_table_of_one_coordinate(object_: str, names: str,
     assert config.recordings.poses.orientation == ["qx", "qy", "qz", "qw"]
     alone = palpate("new", poses, "-o", tmp_path / "alone.yaml")
     assert "holds poses, but no load cell's six forces and moments" in alone.stderr
+
+
+def test_two_angles_and_two_torques_are_a_joystick(tmp_path: Path) -> None:
+    truth = json.loads((write_carried_twin(tmp_path, "joystick", 3).parent / "truth.json").read_text())["parameters"]
+    rows = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1).T
+    path = table(tmp_path / "a.csv", "t,theta_deg,phi_deg,tau_b [Nm],tau_a [Nm]", *rows[:3], *rows[:2:-1])
+    guesses = guessed(tmp_path, path)
+    assert guesses["object"] == {"key": "object", "value": "joystick", "why": TWO_AXES}
+    assert guesses["recordings.signals.torque_1"]["value"] == '{column: "tau_a"}'
+    assert "no column says" in guesses["recordings.signals.coordinates"]["why"]
+    assert guesses["recordings.signals.sign"]["value"] == "on-object"
+    mine = tmp_path / "mine.yaml"
+    assert mine.read_text().count("# EDIT") == 1
+    mine.write_text(mine.read_text().replace("0.5 kg", f"{truth['m']['value']:.6f} kg"))
+    covers(identified(tmp_path), **{n: truth[n]["value"] for n in ("Ixx", "Iyy", "b_1", "b_2", "spring_1.c_1")})
+
+
+def test_an_angle_seen_twice_is_no_second_axis(tmp_path: Path) -> None:
+    t, q, f = motion(2.0)
+    path = table(tmp_path / "a.csv", "t,angle [rad],motor angle [rad],torque [Nm],tau_2 [Nm]", t, q, 3 * q, f, 0.1 * f)
+    assert guessed(tmp_path, path)["object"]["value"] == "hinge"
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_two_load_cells_on_one_body(files: int, tmp_path: Path) -> None:
+    t = np.arange(0, 12, 0.01)
+    place, turn = (
+        np.column_stack([np.sin(t), np.cos(0.9 * t), np.sin(2.1 * t)]),
+        np.outer(np.sin(1.3 * t), [0.3, 0.5, 1]),
+    )
+    poses = table(tmp_path / "p.csv", "t,x,y,z,qx,qy,qz,qw", t, *place.T, *Rotation.from_rotvec(turn).as_quat().T)
+    names = [[f"{side}_{n}" for n in ("Fx [N]", "Fy [N]", "Fz [N]", "Mx [Nm]", "My [Nm]", "Mz [Nm]")] for side in "LR"]
+    split = [names[0] + names[1]] if files == 1 else names
+    cells = [
+        table(tmp_path / f"w{i}.csv", ",".join(["t", *own]), t, *(np.sin((j + 2) * t) for j in range(len(own))))
+        for i, own in enumerate(split)
+    ]
+    guesses = guessed(tmp_path, poses, *cells)
+    assert ("three forces and three moments for each" in guesses["recordings.wrench"]["why"]) == (files == 1)
+    config = read_experiment(tmp_path / "mine.yaml").config
+    assert [part.columns["torque.z"].column for part in config.recordings.wrench] == ["L_Mz", "R_Mz"]
+    assert len(config.poses.sensor) == 2
+    (tmp_path / "angle.csv").write_text("\n".join(["t,angle [rad]", *(f"{s:.2f},{np.sin(s):.6f}" for s in t)]) + "\n")
+    guessed(tmp_path, tmp_path / "angle.csv", *cells, "--force")
+    assert len(read_experiment(tmp_path / "mine.yaml").config.poses.sensor) == 2

@@ -20,6 +20,21 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, FileProblem, PalpateError
+from palpate.experiment.columns import (
+    AXES,
+    SI,
+    WANTED,
+    Signal,
+    as_signal,
+    effort_columns,
+    instrument_of,
+    kind_by_name,
+    kind_of,
+    load_cells,
+    marker_columns,
+    name_and_unit,
+    pose_columns,
+)
 from palpate.experiment.file.starting import CAPTURE, starting_experiment
 from palpate.experiment.inspection import inspect_recordings
 from palpate.motion.clock import evenly_sampled
@@ -29,30 +44,10 @@ from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, runs
 from palpate.recording import FORMATS, Channel, Recording, load
 from palpate.recording.formats import recognise
-from palpate.recording.headers import si_or_none, stated_unit
+from palpate.recording.headers import si_or_none
 
-NAMES = {
-    "speed": r"vel|speed|omega|rate|gyr|dot|geschw|^[qwv]d?$(?<!^q)",
-    "acceleration": r"acc|beschl|^[aq]dd$|specific",
-    "torque": r"torque|moment|tau|drehm|^[mt][ _.]?[xyz]$|^n[ _.]?[xyz]$",
-    "force": r"force|kraft|load|^f[ _.]?[xyz]?\d?$|^f_",
-    "angle": r"angle|theta|phi|psi|alpha|winkel|rotation|^q$|degree|hinge",
-    "position": r"pos|displacement|travel|stroke|distance|^weg|^[xs]$|slide|extension|encoder",
-}
-"""What a column without a unit is taken for, in this order; a position may be that of a joint."""
-UNITS = {
-    **{"rad/s": "speed", "m/s": "speed", "m/s2": "acceleration"},
-    **{"N m": "torque", "N": "force", "rad": "angle", "m": "position"},
-}
-WANTED = re.compile(r"des|target|ref|cmd|command|set|goal|soll", re.IGNORECASE)
-"""In names of what a controller wanted, not of what was measured."""
-AXES = ("x", "y", "z")
 SLOWEST_S = 0.5
 """No table of an object moved by hand has samples so far apart: its times are ms, us or ns."""
-MOST = {"angle": 7.0, "position": 3.0, "torque": 300.0, "force": 3000.0}
-"""rad, m, N m, N: what is larger is in the other unit."""
-SMALLER = {"angle": "deg", "position": "mm", "torque": "N mm", "force": "mN"}
-SI = {"angle": "rad", "position": "m", "torque": "N m", "force": "N"}
 WINDOW_S, ORDER = 0.15, 3
 REST_S, SHORTEST_S, SLOW_SHARE, TRAIN_SHARE = 0.6, 3.0, 0.35, 0.62
 """A rest and what is moved are longer; slow is so much below the fast; so much of what moves trains."""
@@ -60,10 +55,11 @@ EVEN = 0.003
 """Share of a signal's range within which it does not change."""
 HAND_HZ = 6.0
 """What hands do is slower."""
-UNIT = 0.05
-"""What is a quaternion has its length squared so near to 1."""
 TURNED, THIN = 0.05, 0.03
 """rad: what turns less does not turn; share of a motion across its line, axis or centre: what has less keeps to it."""
+ALIKE = 0.98
+"""Correlation from which two angles are one, seen twice."""
+TWO_AXES = "two angles and two torques: it turns about two axes that cross"
 MOUNTED_S = 60.0
 """So much of a recording tells how the IMU sits."""
 SURE = 0.05
@@ -110,23 +106,6 @@ class _Lines:
         self.guesses.append(Guess(key or name, entry, why))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Signal:
-    """A column, what it seems to be, and why."""
-
-    channel: Channel
-    kind: str
-    unit: str
-    """As written in the file; "" for what its header says."""
-    why: str
-
-    @property
-    def x(self) -> FloatArray:
-        """Numbers in SI units."""
-        factor, _ = si_or_none(self.unit) or (1.0, "")
-        return self.channel.samples * factor
-
-
 def guess_experiment(
     paths: Sequence[Path], *, file: Path, header: Sequence[str] | None = None, rate: float | None = None
 ) -> Guessed:
@@ -136,10 +115,10 @@ def guess_experiment(
     """
     read = [_read(path, header, rate) for path in paths]
     for path, (recording, _) in zip(paths, read, strict=True):
-        for name in (name for name in recording.words if _named(name) in SI):
+        for name in (name for name in recording.words if kind_by_name(name) in SI):
             load(path, columns={name: name}, **_options(path, header, rate))  # refuses it, with its line
     recordings = {str(path): recording for path, (recording, _) in zip(paths, read, strict=True)}
-    kinds = {path: _instrument(recording) for path, recording in recordings.items()}
+    kinds = {path: instrument_of(recording) for path, recording in recordings.items()}
     if "poses" in kinds.values():
         return _of_poses(kinds, recordings, file)
     if list(kinds.values()) == ["signals"]:
@@ -172,96 +151,6 @@ def _options(path: Path, header: Sequence[str] | None, rate: float | None) -> di
     return {k: v for k, v in options.items() if v is not None and k in FORMATS[recognise(path)].options}
 
 
-def _instrument(recording: Recording) -> str:
-    """Which key of `recordings` a file is for."""
-    markers = [c for c in recording.channels.values() if c.samples.ndim == 2 and c.unit == "m"]
-    found = [_kind(channel) for channel in recording.channels.values()]
-    if _poses(recording) is not None:
-        return "poses"
-    if len(markers) >= 3 or len(_triples(recording)) >= 3:
-        return "mocap"
-    moves = [kind for kind in found if kind in ("angle", "position")]
-    loads = [kind for kind in found if kind in ("torque", "force")]
-    if moves and loads:
-        return "signals"
-    if len(loads) >= 6:
-        return "wrench"
-    if found.count("acceleration") >= 3 and found.count("speed") >= 3:
-        return "imu"
-    if moves:
-        return "coordinate"
-    listed = ", ".join(f"{name} [{c.unit}]" for name, c in recording.channels.items())
-    raise DataProblem(
-        str(recording.source),
-        f"it is not plain what this holds ({listed}): a table needs a position and a force, or an angle and a torque",
-        remedy="name the columns so (header line or --header), with their units: angle [deg], torque [Nm]",
-    )
-
-
-def _kind(channel: Channel) -> str:
-    """What a channel is by its unit, else by its name; "" for neither."""
-    if channel.unit in UNITS:
-        return UNITS[channel.unit]
-    name, unit = _stated(channel)
-    if kind := _of_unit(unit):
-        return kind
-    return _named(name)
-
-
-def _named(name: str) -> str:
-    """What a column is by its name."""
-    return next((kind for kind, words in NAMES.items() if re.search(words, name, re.IGNORECASE)), "")
-
-
-def _of_unit(unit: str) -> str:
-    """What has this unit; "" for none of them."""
-    return UNITS.get((si_or_none(unit) or (1.0, ""))[1], "") if unit else ""
-
-
-def _stated(channel: Channel) -> tuple[str, str]:
-    """Name and unit of "Position_mm" or "Force (kip)", which palpate need not know; only where the file states none."""
-    if channel.unit != "1":
-        return channel.name, ""
-    if unknown := stated_unit(channel.name):
-        return channel.name[: channel.name.rindex(unknown)].rstrip(" (["), unknown
-    match = re.fullmatch(r"(.{2,}?)[ _.-]([A-Za-zµ°]+)", channel.name)
-    kind = _of_unit(match[2]) if match else ""
-    if match is None or not kind:
-        return channel.name, ""
-    named = _named(match[1])
-    agrees = named in ("", kind) or (named, kind) == ("position", "angle")
-    return (match[1], match[2]) if agrees else (channel.name, "")  # "pos_in" is inches, "force_in" what goes in
-
-
-def _triples(recording: Recording) -> dict[str, list[str]]:
-    """Markers of a table: names with three columns ..x, ..y, ..z, no forces or rates."""
-    stems = dict[str, list[str]]()
-    for name, channel in recording.channels.items():
-        match = re.fullmatch(r"(.+?)[ _.]?([xyzXYZ])", name)
-        if match and channel.samples.ndim == 1 and _kind(channel) in ("position", ""):
-            stems.setdefault(match[1], []).append(name)
-    return {stem: names for stem, names in stems.items() if [n[-1].lower() for n in names] == list(AXES)}
-
-
-def _poses(recording: Recording) -> tuple[list[str], list[str]] | None:
-    """The three columns of a position and the four x, y, z, w of a quaternion; None where they are not both there."""
-    stems = dict[str, dict[str, str]]()
-    for name, channel in recording.channels.items():
-        match = re.fullmatch(r"(.*?)[ _.]?([wxyz])|(q(?:uat)?)[ _.]?([0-3])", name.lower())
-        if match and channel.samples.ndim == 1:
-            axis = match[2] or "wxyz"[int(match[4])]  # q0 is the scalar, as Hamilton has it
-            stems.setdefault(match[1] or match[3] or "", {})[axis] = name
-    turns = [[of[axis] for axis in "xyzw"] for of in stems.values() if set("wxyz") <= set(of)]
-    turns = [q for q in turns if abs(np.nanmedian(np.sum([recording[n].samples ** 2 for n in q], axis=0)) - 1) < UNIT]
-    moves = [
-        [of[axis] for axis in AXES]
-        for stem, of in stems.items()
-        if set(of) == set(AXES) and (stem in ("", "p", "t", "trans") or _kind(recording[of["x"]]) == "position")
-        if all(_kind(recording[name]) in ("position", "") for name in of.values())
-    ]
-    return (moves[0], turns[0]) if moves and turns else None
-
-
 # --- a table of one coordinate ----------------------------------------------------------------------------------------
 
 
@@ -269,8 +158,8 @@ def _poses(recording: Recording) -> tuple[list[str], list[str]] | None:
 class _Table:
     """A coordinate and the effort along it, evenly sampled, with what a motion explains of it."""
 
-    position: _Signal
-    effort: _Signal
+    position: Signal
+    effort: Signal
     times_s: FloatArray
     q: FloatArray
     effort_x: FloatArray
@@ -301,9 +190,10 @@ def _of_table(
     if rate is None and step >= SLOWEST_S:
         unit = "ms" if step < 1e3 * SLOWEST_S else "us" if step < 1e6 * SLOWEST_S else "ns"
     factor = (si_or_none(unit) or (1.0, ""))[0]
-    best = _best_pair(recording, factor)
+    axes = _two_axes(recording, factor) or (_best_pair(recording, factor),)
+    best = _together(axes)
     turns = best.position.kind == "angle"
-    object_, elements, why = _object(best, turns)
+    object_, elements, why = _object(best, turns) if len(axes) == 1 else ("joystick", None, TWO_AXES)
     lines.add(f"# Written by `palpate new {path.name}` from what the recording shows. What it does not state is marked")
     lines.add("# GUESS, with the reason: read these lines before you trust a number.")
     lines.add("palpate: 1")
@@ -324,14 +214,18 @@ def _of_table(
             words.append(f"unit: {unit}")
             reasons.append(f"in s its samples would be {step:.3g} s apart, too far for an object moved by hand")
         lines.guess(f"    time: {{{', '.join(words)}}}", "; ".join(reasons), "recordings.signals.time")
-    keys = ("angle", "torque") if turns else ("position", "force")
-    _columns(lines, recording, dict(zip(keys, (best.position, best.effort), strict=True)))
-    _sign(lines, best)
+    _columns(lines, recording, axes)
+    _sign(lines, axes)
+    if len(axes) > 1:
+        lines.add("known_mass: {value: 0.5 kg, of: body}        # EDIT: from a scale; no motion about a point shows it")
+        why = "springs at ease at zero: a preload looks like a weight beside the joint"
+        lines.guess("fixed: {spring_1.c_0: 0, spring_2.c_0: 0}", why)
     if elements:
         lines.add("elements:")
         lines.guess(f"- {elements[0]}", elements[1], "elements")
     try:
-        signal_bandwidth(best.times_s, best.q[:, None], units={best.position.kind: SI[best.position.kind]})
+        for axis in axes:
+            signal_bandwidth(axis.times_s, axis.q[:, None], units={axis.position.kind: SI[axis.position.kind]})
     except DataProblem:
         why = "the noise of the position does not show, by which it would be chosen; hands are slower"
         lines.guess(f"filtering: {{bandwidth: {HAND_HZ:g} Hz}}", why, "filtering.bandwidth")
@@ -339,36 +233,73 @@ def _of_table(
     return Guessed("\n".join(lines.lines) + "\n", tuple(lines.guesses))
 
 
-def _columns(lines: _Lines, recording: Recording, signals: Mapping[str, _Signal]) -> None:
+def _columns(lines: _Lines, recording: Recording, axes: Sequence[_Table]) -> None:
     """Which columns they are: a table's with their units, another file's by name alone."""
     maps = recording.format in FORMATS and "columns" in FORMATS[recording.format].options
+    kinds = ("angle", "torque") if axes[0].position.kind == "angle" else ("position", "force")
+    of = {"": axes[0]} if len(axes) == 1 else {f"_{i + 1}": axis for i, axis in enumerate(axes)}
+    moves = {f"{kinds[0]}{n}": axis.position for n, axis in of.items()}
+    loads = {f"{kinds[1]}{n}": axis.effort for n, axis in of.items()}
+    signals = moves | loads
     if maps:
         lines.add("    columns:")
         for key, signal in signals.items():
             unit = f", unit: {signal.unit}" if signal.unit else ""
             column = f"{{column: {json.dumps(signal.channel.name)}{unit}}}"
             lines.guess(f"      {key}: {column}", signal.why, f"recordings.signals.{key}")
-    for key, signal in signals.items():
-        if maps:
-            lines.add(f"    {key}: {key}")
+    named = {key: key if maps else json.dumps(signal.channel.name) for key, signal in signals.items()}
+    roles = {key: ([key], signal.why) for key, signal in signals.items()}
+    if len(axes) > 1:
+        why = "which of the two axes stands still, as the first must, no column says"
+        roles = {"coordinates": (list(moves), why), "efforts": (list(loads), axes[0].effort.why)}
+    for role, (keys, why) in roles.items():
+        listed = ", ".join(named[key] for key in keys)
+        line = f"    {role}: [{listed}]" if len(axes) > 1 else f"    {role}: {listed}"
+        if maps and role != "coordinates":
+            lines.add(line)
         else:
-            lines.guess(f"    {key}: {json.dumps(signal.channel.name)}", signal.why, f"recordings.signals.{key}")
+            lines.guess(line, why, f"recordings.signals.{role}")
+
+
+def _two_axes(recording: Recording, factor: float) -> tuple[_Table, _Table] | None:
+    """Two angles, neither of which follows the other, each with the torque that it explains better; None: not so."""
+    kinds = {n: kind_of(c) for n, c in recording.channels.items() if c.samples.ndim == 1 and not WANTED.search(n)}
+    moves, loads = ([n for n, kind in kinds.items() if kind == of] for of in ("angle", "torque"))
+    if len(moves) != 2 or len(loads) != 2:
+        return None
+    signals = {n: as_signal(recording[n], kinds[n], of) for of in (moves, loads) for n in of}
+    ways = [
+        [_table(signals[a], signals[b], factor) for a, b in zip(moves, of, strict=True)] for of in (loads, loads[::-1])
+    ]
+    pairs = [(one, two) for one, two in ways if one is not None and two is not None]
+    if not pairs or abs(np.corrcoef(pairs[0][0].q, pairs[0][1].q)[0, 1]) > ALIKE:
+        return None
+    return min(pairs, key=lambda pair: sum(axis.unexplained(axis.q) for axis in pair))
+
+
+def _together(axes: Sequence[_Table]) -> _Table:
+    """How far it is from where it began along all of them, to tell rest from motion."""
+    first, far = axes[0], [axis.q - axis.q[0] for axis in axes]
+    if len(axes) == 1:
+        return first
+    q, v, effort = (np.linalg.norm(x, axis=0) for x in (far, [t.v for t in axes], [t.effort_x for t in axes]))
+    return replace(first, q=q, v=v, effort_x=effort, rest=np.all([t.rest for t in axes], axis=0))
 
 
 def _best_pair(recording: Recording, factor: float) -> _Table:
     """The coordinate and the effort of one kind of which motion explains most; factor: s in a unit of time."""
-    kinds = {name: _kind(channel) for name, channel in recording.channels.items() if channel.samples.ndim == 1}
+    kinds = {name: kind_of(channel) for name, channel in recording.channels.items() if channel.samples.ndim == 1}
     moves = [n for n, kind in kinds.items() if kind in ("angle", "position")]
     loads = [n for n, kind in kinds.items() if kind in ("torque", "force")]
     moves, loads = (([n for n in names if not WANTED.search(n)] or names) for names in (moves, loads))
     tables = list[_Table]()
     for move, push in product(moves, loads):
         turns = kinds[push] == "torque"
-        stated = recording[move].unit != "1" or bool(_stated(recording[move])[1])
+        stated = recording[move].unit != "1" or bool(name_and_unit(recording[move])[1])
         if (kinds[move] == "angle") != turns and (stated or kinds[move] == "angle"):
             continue  # a position without a unit may be an angle, an angle no length
-        one = _signal(recording[move], "angle" if turns else "position", moves)
-        two = _signal(recording[push], kinds[push], loads)
+        one = as_signal(recording[move], "angle" if turns else "position", moves)
+        two = as_signal(recording[push], kinds[push], loads)
         if one.channel.clock is two.channel.clock and (table := _table(one, two, factor)) is not None:
             tables.append(table)
     if not tables:
@@ -384,24 +315,7 @@ def _best_pair(recording: Recording, factor: float) -> _Table:
     return replace(best, effort=replace(best.effort, why=f"{best.effort.why}; {why}"))
 
 
-def _signal(channel: Channel, kind: str, others: Sequence[str]) -> _Signal:
-    """A column as what it is taken for, and its unit where the file states none."""
-    among = f"of {', '.join(others)}" if len(others) > 1 else "by its name and unit"
-    if channel.unit != "1":
-        return _Signal(channel, kind, "", f"{among}; unit {channel.stated or channel.unit} as the file states")
-    _, unit = _stated(channel)
-    if unit and si_or_none(unit) is None:
-        why = f"{among}; EDIT: its header says {unit!r}, no unit that palpate knows: write the unit here"
-        return _Signal(channel, kind, json.dumps(unit), why)
-    if unit:
-        return _Signal(channel, kind, unit, f"{among}; the unit stands at the end of its name")
-    x = channel.samples[np.isfinite(channel.samples)]
-    span = float(np.ptp(x) if kind in ("angle", "position") else np.max(np.abs(x))) if len(x) else 0.0
-    unit, word = (SMALLER if span > MOST[kind] else SI)[kind], "spans" if kind in ("angle", "position") else "reaches"
-    return _Signal(channel, kind, unit, f"{among}; no unit is stated, and it {word} {span:.3g}")
-
-
-def _table(position: _Signal, effort: _Signal, factor: float) -> _Table | None:
+def _table(position: Signal, effort: Signal, factor: float) -> _Table | None:
     """Both on an even clock with derivatives; None for what never changes."""
     times = position.channel.clock.times_s * factor
     q = position.x.copy()
@@ -443,9 +357,9 @@ def _object(table: _Table, turns: bool) -> tuple[str, tuple[str, str] | None, st
     return name, None, what
 
 
-def _sign(lines: _Lines, table: _Table) -> None:
+def _sign(lines: _Lines, axes: Sequence[_Table]) -> None:
     """On whom the stored effort acts: who moves an object does work on it."""
-    power = table.effort_x * table.v
+    power = np.concatenate([table.effort_x * table.v for table in axes])
     net = float(power.sum() / np.abs(power).sum())
     sign = "on-object" if net >= 0 else "on-hand"
     into, out = (f"{50 * (1 + s * net):.0f} %" for s in (1, -1))
@@ -530,9 +444,9 @@ def _untouched(table: _Table, rests: Sequence[tuple[int, int]]) -> tuple[int, in
 
 def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording], file: Path) -> Guessed:
     """Markers, IMU and load cell: the commented file of their stage, with the recordings filled in."""
-    found = dict[str, str]()
+    found, cells = dict[str, str](), [path for path, kind in kinds.items() if kind == "wrench"]
     for path, kind in kinds.items():
-        if kind in found:
+        if kind in found and (kind != "wrench" or "imu" in kinds.values()):
             raise PalpateError(f"{path} and {found[kind]} both look like recordings.{kind}: name one of them")
         found[kind] = path
     if "signals" in found:
@@ -541,7 +455,7 @@ def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording
             f"{found['signals']} is a table of an object with one freedom, and stands alone: without {others}"
         )
     if set(found) == {"coordinate", "wrench"}:
-        return _of_encoder(found, recordings, file)
+        return _of_encoder(found, cells, recordings, file)
     if set(found) not in (
         {"mocap"},
         {"mocap", "imu"},
@@ -558,9 +472,12 @@ def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording
     sign = "" if mounted is None else f", sign: {mounted[0]}"
     lines = _Lines()
     for kind, path in found.items():
+        if kind == "wrench" and mounted is None:
+            _wrenches(lines, [(Path(cell), recordings[cell]) for cell in cells], file)
+            continue
         entry = _entry(kind, recordings[path], _relative(Path(path), file))
         why = {"mocap": "markers", "imu": "accelerations and rates", "wrench": "six forces and moments"}[kind]
-        if kind == "wrench" and mounted is not None:
+        if kind == "wrench":
             entry, why = f"{entry[:-1]}{sign}}}", f"{why}; their sign by the IMU, which feels the same weight"
         lines.guess(f"  {kind}: {entry}", why, f"recordings.{kind}")
     text = starting_experiment(stage, file=file.name)
@@ -583,15 +500,15 @@ def _of_instruments(kinds: Mapping[str, str], recordings: Mapping[str, Recording
 def _of_poses(kinds: Mapping[str, str], recordings: Mapping[str, Recording], file: Path) -> Guessed:
     """Poses by a tracker or a robot, and load cells, in one file or several."""
     (path, *others), lines = [p for p, kind in kinds.items() if kind == "poses"], _Lines()
-    recording, found = recordings[path], _poses(recordings[path])
+    recording, found = recordings[path], pose_columns(recordings[path])
     cells = [p for p, kind in kinds.items() if kind == "wrench"] or [path]
     odd = [p for p in (*others, *kinds) if p != path and p not in cells]
-    if odd or found is None or len(_efforts(recordings[cells[0]])) < 6:
+    if odd or found is None or len(effort_columns(recordings[cells[0]])) < 6:
         lacks = f"{path} holds poses, but no load cell's six forces and moments"
         wrong = f"{' and '.join(odd)} beside the poses in {path}" if odd else lacks
         raise PalpateError(f"{wrong}: give one file of poses and the load cells' (docs/instrument.md: poses)")
     spans = [float(np.nanmax(recording[n].samples) - np.nanmin(recording[n].samples)) for n in found[0]]
-    widest = _signal(recording[found[0][int(np.argmax(spans))]], "position", found[0])
+    widest = as_signal(recording[found[0][int(np.argmax(spans))]], "position", found[0])
     p = np.column_stack([replace(widest, channel=recording[n]).x for n in found[0]])
     seen = np.isfinite(np.column_stack([p, *(recording[n].samples for n in found[1])])).all(axis=1)
     R = Rotation.from_quat(np.column_stack([recording[n].samples[seen] for n in found[1]]))
@@ -612,16 +529,14 @@ def _of_poses(kinds: Mapping[str, str], recordings: Mapping[str, Recording], fil
     )
     lines.add("    position: [x, y, z]")
     lines.add("    orientation: [qx, qy, qz, qw]")
-    entries = [_entry("wrench", recordings[cell], _relative(Path(cell), file)) for cell in cells]
-    why = "forces and moments in the sensor's axes; if they are what moves the handle: sign: on-handle"
-    lines.guess(f"  wrench: {_one_or_list(entries)}", why)
+    count = _wrenches(lines, [(Path(cell), recordings[cell]) for cell in cells], file)
     place = "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}"
     lines.add("poses:   # EDIT: where the load cell sits in the frame of the poses, m, and how it is turned there")
-    lines.add(f"  sensor: {_one_or_list([place] * len(cells))}")
+    lines.add(f"  sensor: {_one_or_list([place] * count)}")
     moved = np.full(len(p), np.nan)
     moved[seen] = along
     channel = Channel("motion", moved, recording[found[0][0]].clock, "1")
-    one, two = (_Signal(replace(channel, samples=x), "position", "", "") for x in (moved, moved - along[0]))
+    one, two = (Signal(replace(channel, samples=x), "position", "", "") for x in (moved, moved - along[0]))
     table = _table(one, two, 1.0)
     if table is None:
         raise DataProblem(path, "the poses never change", remedy="record a motion")
@@ -629,12 +544,23 @@ def _of_poses(kinds: Mapping[str, str], recordings: Mapping[str, Recording], fil
     return Guessed("\n".join(lines.lines) + "\n", tuple(lines.guesses))
 
 
+def _wrenches(lines: _Lines, cells: Sequence[tuple[Path, Recording]], file: Path) -> int:
+    """The load cells of these recordings, and how many they are."""
+    entries = [
+        _entry("wrench", recording, _relative(path, file), six)
+        for path, recording in cells
+        for six in load_cells(recording)
+    ]
+    why = "forces and moments in the sensor's axes"
+    if len(entries) > len(cells):
+        why += "; columns in their order, three forces and three moments for each of the load cells"
+    why += "; if they are what moves the handle: sign: on-handle"
+    lines.guess(f"  wrench: {_one_or_list(entries)}", why, "recordings.wrench")
+    return len(entries)
+
+
 def _one_or_list(entries: Sequence[str]) -> str:
     return entries[0] if len(entries) == 1 else f"[{', '.join(entries)}]"
-
-
-def _efforts(recording: Recording) -> list[str]:
-    return [name for name, c in recording.channels.items() if _kind(c) in ("force", "torque")]
 
 
 def _freedom(p: FloatArray, R: Rotation) -> tuple[str, str, FloatArray]:
@@ -656,21 +582,22 @@ def _freedom(p: FloatArray, R: Rotation) -> tuple[str, str, FloatArray]:
     return "box", "it keeps to no line and no axis: a free body; of one on wheels: cart, walker", path
 
 
-def _of_encoder(found: Mapping[str, str], recordings: Mapping[str, Recording], file: Path) -> Guessed:
-    """An encoder and a load cell in files of their own."""
+def _of_encoder(
+    found: Mapping[str, str], cells: Sequence[str], recordings: Mapping[str, Recording], file: Path
+) -> Guessed:
+    """An encoder and load cells in files of their own."""
     path, recording, lines = Path(found["coordinate"]), recordings[found["coordinate"]], _Lines()
-    kinds = {name: _kind(channel) for name, channel in recording.channels.items() if channel.samples.ndim == 1}
+    kinds = {name: kind_of(channel) for name, channel in recording.channels.items() if channel.samples.ndim == 1}
     names = [n for n, kind in kinds.items() if kind in ("angle", "position")]
     name = next((n for n in names if not WANTED.search(n)), names[0])
     turns = kinds[name] == "angle"
-    position = _signal(recording[name], kinds[name], names)
+    position = as_signal(recording[name], kinds[name], names)
     since = replace(position.channel, samples=position.channel.samples - position.channel.samples[0])
     table = _table(position, replace(position, channel=since), 1.0)
     if table is None:
         raise DataProblem(str(path), f"{name!r} never changes", remedy="record a motion")
-    lines.add(
-        f"# Written by `palpate new` from what {path.name} and {Path(found['wrench']).name} show. What they do not"
-    )
+    shown = " and ".join(Path(p).name for p in (path, *cells))
+    lines.add(f"# Written by `palpate new` from what {shown} show. What they do not")
     lines.add("# state is marked GUESS, with the reason; what no recording shows is marked EDIT.")
     lines.add("palpate: 1")
     words = ("hinge", "an angle: it turns") if turns else ("drawer", "a length: it slides")
@@ -681,11 +608,10 @@ def _of_encoder(found: Mapping[str, str], recordings: Mapping[str, Recording], f
     column, key = f"{{q: {{column: {json.dumps(name)}{unit}}}}}", "angle" if turns else "travel"
     entry = f"{{file: {json.dumps(_relative(path, file))}, columns: {column}, {key}: q}}"
     lines.guess(f"  poses: {entry}", position.why, "recordings.poses")
-    wrench = Path(found["wrench"])
-    entry = _entry("wrench", recordings[found["wrench"]], _relative(wrench, file))
-    lines.guess(f"  wrench: {entry}", "six forces and moments; if they are what moves the handle: sign: on-handle")
+    count = _wrenches(lines, [(Path(cell), recordings[cell]) for cell in cells], file)
+    place = "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0.8, 0, 0]}"
     lines.add("poses:   # EDIT: the load cell in the frame of the hinge (z along its axis) or slide (x along it), m")
-    lines.add("  sensor: {rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0.8, 0, 0]}")
+    lines.add(f"  sensor: {_one_or_list([place] * count)}")
     _segments(lines, table)
     return Guessed("\n".join(lines.lines) + "\n", tuple(lines.guesses))
 
@@ -721,7 +647,7 @@ def _mounted(recordings: Sequence[Recording]) -> tuple[str, list[str], float] | 
 
 def _markers(text: str, recording: Recording, lines: _Lines) -> str:
     """All markers of the recording as those of the body, the first three as the sensor's."""
-    names = [n for n, c in recording.channels.items() if c.samples.ndim == 2] or list(_triples(recording))
+    names = [n for n, c in recording.channels.items() if c.samples.ndim == 2] or list(marker_columns(recording))
     names = [n for n in names if not n.rpartition(":")[2].startswith(("V_", "*"))]
     listed, why = json.dumps(names), "all markers of the recording, as if on one rigid body"
     lines.guess(f"  body: {listed}", why, "markers.body")
@@ -729,23 +655,24 @@ def _markers(text: str, recording: Recording, lines: _Lines) -> str:
     return re.sub(r"(?m)^  sensor:\n(    .*\n| {6}.*\n)*", "", text)
 
 
-def _entry(kind: str, recording: Recording, file: str) -> str:
-    """A recording as the experiment file names it; of a table, with its columns in order."""
+def _entry(kind: str, recording: Recording, file: str, only: Sequence[str] | None = None) -> str:
+    """A recording as the experiment file names it; of a table, with its columns in order, of those named in only."""
     channels, maps = recording.channels, "columns" in FORMATS[recording.format].options
+    channels = channels if only is None else {n: channels[n] for n in only}
     words = [f"file: {json.dumps(file)}", f"format: {recording.format}"]
     if not maps:
         return f"{{{', '.join(words)}}}"
     if kind == "mocap":
-        triples = _triples(recording) or {n: [n] for n in channels}
+        triples = marker_columns(recording) or {n: [n] for n in channels}
         columns = {name: f"{{column: {json.dumps(parts)}}}" for name, parts in triples.items() if len(parts) == 3}
     else:
         wanted = {"wrench": (("force", "N"), ("torque", "N m")), "imu": (("acceleration", "m/s2"), ("speed", "rad/s"))}
         columns = dict[str, str]()
         for of, unit in wanted[kind]:
-            names = [n for n, c in channels.items() if _kind(c) == of][:3]
+            names = [n for n, c in channels.items() if kind_of(c) == of][:3]
             label = {"speed": "angular_rate"}.get(of, of)
             for axis, name in zip(AXES, names, strict=False):
-                own = _stated(channels[name])[1]
+                own = name_and_unit(channels[name])[1]
                 own = own if not own or si_or_none(own) else json.dumps(own)  # which identify refuses by its name
                 stated = "" if channels[name].unit != "1" else f", unit: {own or unit}"
                 columns[f"{label}.{axis}"] = f"{{column: {json.dumps(name)}{stated}}}"

@@ -94,10 +94,21 @@ class Lack:
         By Bayes' rule: columns that look alike share one effect, and least squares gives such ones large coefficients.
         """
         std = np.broadcast_to(self.effect.std, self.told.shape)
-        before = np.where(std > 0, std, 1.0) ** -2.0
-        K = symmetric_inverse(self.information + np.diag(before))
+        K = symmetric_inverse(self.information + np.diag(np.where(std > 0, std, 1.0) ** -2.0))
         at = int(np.argmax(np.abs(K @ self.told) / np.sqrt(np.diag(K))))
         return at, float(self.told[at] / self.information[at, at])
+
+    @property
+    def unlikely(self) -> float:
+        """How far the likeliest coefficients are from what was known, the farthest of them, in standard deviations of
+        that; infinite where nothing was known.
+        """
+        std = np.broadcast_to(self.effect.std, self.told.shape)
+        if not (std > 0).all():
+            return np.inf
+        expected = np.broadcast_to(self.effect.expected, std.shape)
+        K = symmetric_inverse(self.information + np.diag(std**-2.0))
+        return float(np.abs((K @ (self.told + expected / std**2) - expected) / std).max())
 
 
 def attenuation(leftover: Leftover, noisy: FloatArray, left: FloatArray) -> dict[str, float]:

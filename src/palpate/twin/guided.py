@@ -131,10 +131,12 @@ def _with_stops(twin: GuidedTwin, inertia: float, strongest: float) -> Model:
     return with_stops.with_values([*model.p, *[k, _BOUNCE_S / twin.degree * k] * 2])
 
 
-def write_guided_twin(folder: Path, name: str, seed: int = 0, session: Session = SESSION) -> Path:
-    """log.csv, truth.json and the experiment file, which it returns."""
+def write_guided_twin(
+    folder: Path, name: str, seed: int = 0, session: Session = SESSION, moving: Model | None = None
+) -> Path:
+    """log.csv, truth.json and the experiment file, which it returns; moving: what is moved, if not quite the truth."""
     twin = guided_twin(name, seed, session)
-    truth, arm = moved(twin)
+    truth, arm = moved(twin if moving is None else replace(twin, model=moving))
     rng, t = np.random.default_rng([seed, 42]), np.arange(round(session.duration_s * RATE_HZ)) / RATE_HZ
     position = np.interp(t, truth.times_s, truth.position) + rng.normal(0, _NOISE * twin.degree, len(t))
     effort = np.interp(t, truth.times_s, truth.effort) + rng.normal(0, _FORCE_NOISE * arm.strongest, len(t))

@@ -26,6 +26,8 @@ from palpate.physics.units import along, shown, told_apart
 
 MOVED_SHARE = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
+UNLIKELY = 2.0
+"""Times a spline's curve between the knots of a table from which straight lines are wrong; the intervals hold less."""
 BUILT_UP = (0.25, 1.0)
 """Thresholds over the width in which a force follows a reversal."""
 TOO_LOUD, TOO_MUCH = 10.0, 0.1
@@ -60,7 +62,8 @@ def lacking(case: Case) -> Iterator[Finding]:
         evidence += f", which would move {', '.join(moved)}"
     elif best.share < LEAST:
         return  # the intervals hold it
-    fails = moved or best.effect.cause == "play" or _too_much(case, lack, row)
+    held = best.effect.cause == "between" and best.unlikely < UNLIKELY
+    fails = (moved and not held) or best.effect.cause == "play" or _too_much(case, lack, row)
     severity = Severity.FATAL if fails else Severity.WARNING
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
 
@@ -314,6 +317,9 @@ WORDS: Mapping[str, Words] = {
     "damping-direction": _direction,
     "memory": _memory,
     "options": _options,
+    "between": _plain(
+        "is a curve where the table '@' has straight lines", "give it more knots, or make it a smooth-table"
+    ),
     "force-position": _force,
     "friction-position": _friction_position,
     "friction-time": _plain(

@@ -325,7 +325,8 @@ def white_noise(even: Even) -> FloatArray:
 
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     """The fit with intervals that allow for what effects missing from the model would change."""
-    parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
+    surely = [x.shift for x in lack.significant if not x.doubt]  # else Bayes' rule says how much of it there is
+    parts = {e.name: max((abs(shift[e.name]) for shift in surely), default=0.0) for e in fit.solution.estimates}
     for x in lack.parts:  # the number is one in the first part of the data and another in the second
         own = x.effect.place
         for name, by in (*x.shift.items(), (own, x.shift[own] + float(x.coefficients[0]))):
@@ -336,25 +337,10 @@ def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
         for name in (n for e in springs for n in fit.inputs.model.names_of(e)):
             parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
     doubts = [pair for x in lack.lacks for pair in x.doubt.items()]
-    for name, by in (*leaning_part(fit).items(), *between_part(fit).items(), *lack.attenuation.items(), *doubts):
+    for name, by in (*leaning_part(fit).items(), *lack.attenuation.items(), *doubts):
         parts[name] = float(np.hypot(parts[name], by))
     solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
-
-
-def between_part(fit: Fit) -> dict[str, float]:
-    """By how much numbers are off where tables are curves between their knots; empty: there is no such table."""
-    model, seen, names = fit.inputs.model, fit.prediction, [e.name for e in fit.solution.estimates]
-    inside, total = seen.inside(fit.plan.segments), np.zeros(len(names))
-    k, v, X = fit.balance.kinematics.at(seen.at[inside]), list(fit.p), fit.rows()
-    for e in model.elements:
-        mine, v = v[: len(e.parameters)], v[len(e.parameters) :]
-        more = e.between(k, mine)
-        if more is not None and len(X):
-            lifted = np.stack([np.broadcast_to(r * more, len(X)) for r in k.coordinates[e.acts_on].ratio], axis=1)
-            moves, *_ = np.linalg.lstsq(X[:, :, :-1].reshape(-1, len(names)), lifted.ravel(), rcond=None)
-            total = np.hypot(total, moves)
-    return dict(zip(names, total.tolist(), strict=True)) if total.any() else {}
 
 
 def leaning_part(fit: Fit) -> dict[str, float]:
@@ -439,6 +425,7 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_options(fit)
+    yield from _of_tables(fit)
     if not fit.inputs.unloaded:  # else nothing is between a hand and the object
         yield from _of_instruments(fit)
         yield from give(fit)
@@ -463,6 +450,23 @@ def _of_options(fit: Fit) -> Iterator[Effect]:
             forces.append(np.array([np.broadcast_to(row, len(fit.inputs.times_s)) for row in rows], dtype=float))
         more = (np.array(forces[1:]) - forces[0]) / tenths[:, None, None]
         yield Effect("options", e.name, 0.0, np.nan_to_num(more), std=UNMEASURED)
+
+
+def _of_tables(fit: Fit) -> Iterator[Effect]:
+    """Tables that are curves between their knots: a column for each two of them, known as well as a spline tells."""
+    k, v = fit.balance.kinematics, list(fit.p)
+    for e in fit.inputs.model.elements:
+        mine, v = v[: len(e.parameters)], v[len(e.parameters) :]
+        more = e.between(k, mine)
+        if more is None:
+            continue
+        c = k.coordinates[e.acts_on]
+        position, more, *ratio = _filled(fit, c.position, more, *c.ratio)
+        after = np.searchsorted(e.breaks, position)
+        pieces = [np.where(after == i, more, 0.0) * np.array(ratio) for i in range(1, len(e.breaks))]
+        columns = np.array([x for x in pieces if x.any()])
+        if len(columns):
+            yield Effect("between", e.name, 0.0, columns, std=1.0)
 
 
 def link_effect(fit: Fit, known_m: float) -> Iterator[Effect]:

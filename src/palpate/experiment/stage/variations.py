@@ -202,6 +202,8 @@ def _on_clocks(inputs: Inputs, clocks: Sequence[ClockMap]) -> Iterator[Inputs]:
 def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     """The same with another vertical: turned by a rotation vector (3,), rad."""
     mechanism = inputs.mechanism
+    if mechanism.pivot == "point" and inputs.poses is not None:  # z of body and world is up where it rests
+        return _turned_poses(_on_frame(inputs, np.append(turn, np.zeros(3))), -turn)
     if mechanism.z_up and inputs.poses is not None:
         up = inputs.up + np.array([turn[1], -turn[0]])  # turn x z
         return _turned_poses(inputs, turn) if inputs.filtering.published else replace(inputs, up=up)

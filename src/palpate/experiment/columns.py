@@ -1,0 +1,176 @@
+"""What the columns of a recording seem to be: by the units that it states, by their names, by how far they go."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.physics.arrays import FloatArray
+from palpate.recording import Channel, Recording
+from palpate.recording.headers import si_or_none, stated_unit
+
+NAMES = {
+    "speed": r"vel|speed|omega|rate|gyr|dot|geschw|^[qwv]d?$(?<!^q)",
+    "acceleration": r"acc|beschl|^[aq]dd$|specific",
+    "torque": r"torque|moment|tau|drehm|^[mt][ _.]?[xyz]$|^n[ _.]?[xyz]$",
+    "force": r"force|kraft|load|^f[ _.]?[xyz]?\d?$|^f_",
+    "angle": r"angle|theta|phi|psi|alpha|winkel|rotation|^q$|degree|hinge",
+    "position": r"pos|displacement|travel|stroke|distance|^weg|^[xs]$|slide|extension|encoder",
+}
+"""What a column without a unit is taken for, in this order; a position may be that of a joint."""
+UNITS = {
+    **{"rad/s": "speed", "m/s": "speed", "m/s2": "acceleration"},
+    **{"N m": "torque", "N": "force", "rad": "angle", "m": "position"},
+}
+WANTED = re.compile(r"des|target|ref|cmd|command|set|goal|soll", re.IGNORECASE)
+"""In names of what a controller wanted, not of what was measured."""
+AXES = ("x", "y", "z")
+MOST = {"angle": 7.0, "position": 3.0, "torque": 300.0, "force": 3000.0}
+"""rad, m, N m, N: what is larger is in the other unit."""
+SMALLER = {"angle": "deg", "position": "mm", "torque": "N mm", "force": "mN"}
+SI = {"angle": "rad", "position": "m", "torque": "N m", "force": "N"}
+UNIT = 0.05
+"""What is a quaternion has its length squared so near to 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signal:
+    """A column, what it seems to be, and why."""
+
+    channel: Channel
+    kind: str
+    unit: str
+    """As written in the file; "" for what its header says."""
+    why: str
+
+    @property
+    def x(self) -> FloatArray:
+        """Numbers in SI units."""
+        factor, _ = si_or_none(self.unit) or (1.0, "")
+        return self.channel.samples * factor
+
+
+def instrument_of(recording: Recording) -> str:
+    """Which key of `recordings` a file is for."""
+    markers = [c for c in recording.channels.values() if c.samples.ndim == 2 and c.unit == "m"]
+    found = [kind_of(channel) for channel in recording.channels.values()]
+    if pose_columns(recording) is not None:
+        return "poses"
+    if len(markers) >= 3 or len(marker_columns(recording)) >= 3:
+        return "mocap"
+    moves = [kind for kind in found if kind in ("angle", "position")]
+    loads = [kind for kind in found if kind in ("torque", "force")]
+    if moves and loads:
+        return "signals"
+    if len(loads) >= 6:
+        return "wrench"
+    if found.count("acceleration") >= 3 and found.count("speed") >= 3:
+        return "imu"
+    if moves:
+        return "coordinate"
+    listed = ", ".join(f"{name} [{c.unit}]" for name, c in recording.channels.items())
+    raise DataProblem(
+        str(recording.source),
+        f"it is not plain what this holds ({listed}): a table needs a position and a force, or an angle and a torque",
+        remedy="name the columns so (header line or --header), with their units: angle [deg], torque [Nm]",
+    )
+
+
+def kind_of(channel: Channel) -> str:
+    """What a channel is by its unit, else by its name; "" for neither."""
+    if channel.unit in UNITS:
+        return UNITS[channel.unit]
+    name, unit = name_and_unit(channel)
+    if kind := _of_unit(unit):
+        return kind
+    return kind_by_name(name)
+
+
+def kind_by_name(name: str) -> str:
+    """What a column is by its name."""
+    return next((kind for kind, words in NAMES.items() if re.search(words, name, re.IGNORECASE)), "")
+
+
+def _of_unit(unit: str) -> str:
+    """What has this unit; "" for none of them."""
+    return UNITS.get((si_or_none(unit) or (1.0, ""))[1], "") if unit else ""
+
+
+def name_and_unit(channel: Channel) -> tuple[str, str]:
+    """Name and unit of "Position_mm" or "Force (kip)", which palpate need not know; only where the file states none."""
+    if channel.unit != "1":
+        return channel.name, ""
+    if unknown := stated_unit(channel.name):
+        return channel.name[: channel.name.rindex(unknown)].rstrip(" (["), unknown
+    match = re.fullmatch(r"(.{2,}?)[ _.-]([A-Za-zµ°]+)", channel.name)
+    kind = _of_unit(match[2]) if match else ""
+    if match is None or not kind:
+        return channel.name, ""
+    named = kind_by_name(match[1])
+    agrees = named in ("", kind) or (named, kind) == ("position", "angle")
+    return (match[1], match[2]) if agrees else (channel.name, "")  # "pos_in" is inches, "force_in" what goes in
+
+
+def marker_columns(recording: Recording) -> dict[str, list[str]]:
+    """Markers of a table: names with three columns ..x, ..y, ..z, no forces or rates."""
+    stems = dict[str, list[str]]()
+    for name, channel in recording.channels.items():
+        match = re.fullmatch(r"(.+?)[ _.]?([xyzXYZ])", name)
+        if match and channel.samples.ndim == 1 and kind_of(channel) in ("position", ""):
+            stems.setdefault(match[1], []).append(name)
+    return {stem: names for stem, names in stems.items() if [n[-1].lower() for n in names] == list(AXES)}
+
+
+def pose_columns(recording: Recording) -> tuple[list[str], list[str]] | None:
+    """The three columns of a position and the four x, y, z, w of a quaternion; None where they are not both there."""
+    stems = dict[str, dict[str, str]]()
+    for name, channel in recording.channels.items():
+        match = re.fullmatch(r"(.*?)[ _.]?([wxyz])|(q(?:uat)?)[ _.]?([0-3])", name.lower())
+        if match and channel.samples.ndim == 1:
+            axis = match[2] or "wxyz"[int(match[4])]  # q0 is the scalar, as Hamilton has it
+            stems.setdefault(match[1] or match[3] or "", {})[axis] = name
+    turns = [[of[axis] for axis in "xyzw"] for of in stems.values() if set("wxyz") <= set(of)]
+    turns = [q for q in turns if abs(np.nanmedian(np.sum([recording[n].samples ** 2 for n in q], axis=0)) - 1) < UNIT]
+    moves = [
+        [of[axis] for axis in AXES]
+        for stem, of in stems.items()
+        if set(of) == set(AXES) and (stem in ("", "p", "t", "trans") or kind_of(recording[of["x"]]) == "position")
+        if all(kind_of(recording[name]) in ("position", "") for name in of.values())
+    ]
+    return (moves[0], turns[0]) if moves and turns else None
+
+
+def as_signal(channel: Channel, kind: str, others: Sequence[str]) -> Signal:
+    """A column as what it is taken for, and its unit where the file states none."""
+    among = f"of {', '.join(others)}" if len(others) > 1 else "by its name and unit"
+    if channel.unit != "1":
+        return Signal(channel, kind, "", f"{among}; unit {channel.stated or channel.unit} as the file states")
+    _, unit = name_and_unit(channel)
+    if unit and si_or_none(unit) is None:
+        why = f"{among}; EDIT: its header says {unit!r}, no unit that palpate knows: write the unit here"
+        return Signal(channel, kind, json.dumps(unit), why)
+    if unit:
+        return Signal(channel, kind, unit, f"{among}; the unit stands at the end of its name")
+    x = channel.samples[np.isfinite(channel.samples)]
+    span = float(np.ptp(x) if kind in ("angle", "position") else np.max(np.abs(x))) if len(x) else 0.0
+    unit, word = (SMALLER if span > MOST[kind] else SI)[kind], "spans" if kind in ("angle", "position") else "reaches"
+    return Signal(channel, kind, unit, f"{among}; no unit is stated, and it {word} {span:.3g}")
+
+
+def load_cells(recording: Recording) -> list[list[str]]:
+    """Columns of each load cell in a recording: three forces and three moments, in their order."""
+    forces, torques = (
+        [n for n in effort_columns(recording) if kind_of(recording[n]) == of] for of in ("force", "torque")
+    )
+    count = len(forces) // 3 if len(forces) == len(torques) and len(forces) % 3 == 0 else 1
+    return [forces[3 * i : 3 * i + 3] + torques[3 * i : 3 * i + 3] for i in range(max(count, 1))]
+
+
+def effort_columns(recording: Recording) -> list[str]:
+    """Names of its forces and torques."""
+    return [name for name, c in recording.channels.items() if kind_of(c) in ("force", "torque")]
