@@ -19,12 +19,11 @@ from palpate.elements import Coulomb, Hysteresis, PolynomialSpring, RigidBody, S
 from palpate.experiment.stage.view import CoordinateSeries, View
 from palpate.experiment.tables import PARTS, half_width, notes, shape_table
 from palpate.identify.shapes import Profile
-from palpate.mechanisms import Free, Hinge
+from palpate.mechanisms import Free, Hinge, Slide
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray, runs
 from palpate.physics.functions import ARRAYS
-from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
 from palpate.report.identification import SECTIONS, parameters_in_words, report_sections, without, write_report
 from palpate.report.model_plots import damping, dry_force, medians
@@ -182,20 +181,10 @@ class Barrow(Free):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawer(Free):
-    """One coordinate in m and one row in N."""
+class Drawer(Slide):
+    """One coordinate in m and one row in N, with words of its own."""
 
-    main: ClassVar[str | None] = "slide"
     way: ClassVar[tuple[str, str]] = ("pulling", "pushing")
-    rows: ClassVar[tuple[Row, ...]] = (Row("f_x", "N"),)
-    coordinates: ClassVar[dict[str, str]] = {"slide": "m"}
-    state: ClassVar[tuple[str, ...]] = ("position", "speed")
-    accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)
-
-    def expand(self, state, acc, fn):
-        del fn
-        still = (0.0, 0.0, 0.0)
-        return Kinematics((acc[0], 0.0, self.gravity), still, still, {"slide": Coordinate(state[0], state[1], acc[0])})
 
 
 def drawer_view() -> View:
@@ -385,17 +374,17 @@ def test_test_segment_as_in_the_paper(view, figures):
     assert np.nanmax(angle) == pytest.approx(np.degrees(view.main.position[inside].max()), rel=1e-6)
     assert np.nanmin(y) == pytest.approx(view.reference[inside].min(), rel=1e-6)
     assert np.nanmax(y_hat) == pytest.approx(view.estimate[inside].max(), rel=1e-6)
-    _, left = trace(figure, "absolute residual", "y3")
-    difference = np.abs(view.reference - view.estimate)[inside & view.used]
-    assert np.nanmax(left) == pytest.approx(difference.max(), rel=1e-6)
-    assert np.nanmin(left) >= 0
+    _, left = trace(figure, "residual", "y3")
+    difference = (view.reference - view.estimate)[inside & view.used]
+    assert (np.nanmin(left), np.nanmax(left)) == pytest.approx((difference.min(), difference.max()), rel=1e-6)
+    assert np.nanmin(left) < 0 < np.nanmax(left)
     rms, extent = np.sqrt(np.mean(difference**2)), np.ptp(view.reference[inside & view.used])
     (label,) = figure.layout["annotations"]
     assert label["text"] == f"RMS {rms:.3g} N m, {100 * rms / extent:.2f} % of range"
     assert [figure.layout[f"yaxis{n}"]["title"]["text"] for n in ("", "2", "3")] == [
         "(a) angle, deg",
         "(b) torque n_z, N m",
-        "(c) |residual|, N m",
+        "(c) measured - estimated, N m",
     ]
 
 
@@ -403,7 +392,7 @@ def test_rests_are_shaded_and_not_compared(figures):
     figure = figures["Quasi-static segment, 5 to 65 s"]
     shaded = [s for s in figure.layout["shapes"] if s["type"] == "rect"]
     assert len(shaded) > 30
-    t, left = trace(figure, "absolute residual", "y3")
+    t, left = trace(figure, "residual", "y3")
     _, y_hat = trace(figure, "estimated", "y2")
     for a, b in ((s["x0"], s["x1"]) for s in shaded):
         between = (t >= a) & (t < b)
@@ -570,7 +559,7 @@ def test_several_rows_and_no_coordinate():
     expected = ["Verdict", "Parameters", "Errors", "Over time", "Residuals", "Conditioning and prior", "Origin"]
     assert titles_of(sections) == expected
     figures = figures_of(sections)
-    forces, errors = figures["Test segment, 21 to 39 s"], figures["Test segment, 21 to 39 s: absolute residual"]
+    forces, errors = figures["Test segment, 21 to 39 s"], figures["Test segment, 21 to 39 s: residual"]
     assert forces.layout["yaxis4"]["title"]["text"] == "(d) f_x, N"
     for i, sigma in enumerate((2, 3, 1, 4)):
         rms = float(errors.layout["annotations"][i]["text"].split()[1])
@@ -621,7 +610,7 @@ def test_a_drawer_gets_the_same_page_in_metres():
     figures = figures_of(sections)
     over_time = figures["Test segment, 21 to 39 s"].layout
     titles = [over_time[f"yaxis{n}"]["title"]["text"] for n in ("", "2", "3")]
-    assert titles == ["(a) position, m", "(b) force f_x, N", "(c) |residual|, N"]
+    assert titles == ["(a) position, m", "(b) force f_x, N", "(c) measured - estimated, N"]
     assert figures["Damping at 0.3 m/s"].layout["yaxis"]["title"]["text"] == "d force / d speed, N s/m"
     assert trace(figures["Damping at 0.3 m/s"], "pulling")[1][20] == pytest.approx(4.0)
     holding = figures["Spring and dry friction over the travel"]

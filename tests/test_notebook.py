@@ -63,6 +63,7 @@ def test_the_notebook_finds_the_drawer(run: dict[str, Any]) -> None:
         assert row["low"] < truth[row["parameter"]]["value"] < row["high"]
     assert run["table"].columns == ["time_s", "position", "force"]
     assert run["out"][1] == 0
+    assert run["result"].data["provenance"]["simulated"]
 
 
 def test_a_result_prints_what_the_terminal_shows(run: dict[str, Any]) -> None:

@@ -8,10 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from palpate.model import shipped_objects
+from palpate.model import load_object, shipped_objects
+from palpate.report.sketch import sketch
 from palpate.twin.guided import makes
 from tests.law_pictures import data
-from tests.object_pages import PAGES, felt, index, page, sketch
+from tests.object_pages import PAGES, felt, index, page
 from tests.test_law_pictures import stored
 
 
@@ -22,7 +23,8 @@ def test_the_page_is_what_the_object_is(name: str) -> None:
     for path in re.findall(r"!\[[^]]*\]\((.*?)\)", text):
         assert (PAGES / path).is_file(), path
     assert f"]({name}.md)" in (PAGES / "index.md").read_text(encoding="utf-8")
-    numbers = [re.findall(r"-?\d+\.\d+", s) for s in (sketch(name), (PAGES / f"{name}.svg").read_text("utf-8"))]
+    drawn = sketch(load_object(name)), (PAGES / f"{name}.svg").read_text("utf-8")
+    numbers = [re.findall(r"-?\d+\.\d+", s) for s in drawn]
     assert np.array(numbers[0], dtype=float) == pytest.approx(np.array(numbers[1], dtype=float), abs=0.11), "make docs"
 
 

@@ -324,7 +324,7 @@ def test_a_stage_ends_in_a_model_with_feet(folder: Path, prepared: Prepared, fit
     assert {c.name for c in result.view.coordinates} == {"x", "y", "forward", "pitch", "camber", "yaw"}
     assert Model.from_dict(result.model.to_dict()).values == result.model.values
     shown = [trace["name"] for figure in over_time(result.view, "test") for trace in figure.data]
-    assert {"x", "pitch", "camber", "yaw", "measured", "estimated", "absolute residual"} <= set(shown)
+    assert {"x", "pitch", "camber", "yaw", "measured", "estimated", "residual"} <= set(shown)
 
 
 def test_a_stated_wrench_at_the_contact_goes_into_its_rows(fit: Fit) -> None:

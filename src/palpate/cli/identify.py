@@ -104,7 +104,9 @@ def explain(
 def variants(
     tell: Tell,
     experiment: Annotated[str, argument("Experiment file of a body, or the name of one that ships: door.")],
-    out: Annotated[Path | None, option("--out", "-o", "Folder for variants.json [default: NAME-result].")] = None,
+    out: Annotated[
+        Path | None, option("--out", "-o", "Folder for variants.json and its page [default: NAME-result].")
+    ] = None,
     data: Data = None,
     everything: Annotated[bool, option("--all", "Show every variant, not only the first ones.")] = False,
 ) -> Done:
@@ -115,14 +117,17 @@ def variants(
 
     read = palpate.read_experiment(experiment, data=data)
     ranking = ranking_data(rank_body(read, tell), read.config.title or read.source.stem)
-    return Done(ranking, partial(variants_text, ranking, everything=everything), save=path)
+    from palpate.report.judging import write_variants_page
+
+    pages = save_page(path.with_suffix(".html"), write_variants_page, ranking)
+    return Done(ranking, partial(variants_text, ranking, everything=everything), pages, save=path)
 
 
 def validate(
     tell: Tell,
     model: Annotated[Path, argument("model.json, or the folder of a result.")],
     experiment: Annotated[str, argument("Experiment file of the unseen recordings, or the name of one that ships.")],
-    out: Annotated[Path | None, option("--out", "-o", "JSON file for the numbers.")] = None,
+    out: Annotated[Path | None, option("--out", "-o", "Page (.html); its numbers go beside it (.json).")] = None,
     data: Data = None,
 ) -> Done:
     """Judge a model by unseen data. Its errors stand beside those of a model fitted to these data."""
@@ -131,13 +136,16 @@ def validate(
     path = model_file(model)
     unseen = palpate.read_experiment(experiment, data=data)
     judged = palpate.validate(palpate.Model.load(path, unseen.parts), unseen, tell, path=path)
-    return Done(judged.data, partial(validation_text, judged.data), failure=_failure(judged), save=out)
+    from palpate.report.judging import write_validation_page
+
+    pages, save = _beside(out, write_validation_page, judged.data)
+    return Done(judged.data, partial(validation_text, judged.data), pages, _failure(judged), save)
 
 
 def compare(
     tell: Tell,
     results: Annotated[list[Path], argument("Folders of results, or result.json files; at least two.")],
-    out: Annotated[Path | None, option("--out", "-o", "JSON file for the numbers.")] = None,
+    out: Annotated[Path | None, option("--out", "-o", "Page (.html); its numbers go beside it (.json).")] = None,
     model: Annotated[Path | None, option("--model", "Write the mean of the results' models to this file.")] = None,
     parts: OwnParts = None,
 ) -> Done:
@@ -154,7 +162,19 @@ def compare(
             named = ", ".join(data["differing"])
             raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
         mean_model([load_model(folder / "model.json", parts) for folder in folders]).save(model)
-    return Done(data, partial(comparison_text, data), [] if model is None else [model], save=out)
+    from palpate.report.judging import write_comparison_page
+
+    pages, save = _beside(out, write_comparison_page, data)
+    return Done(data, partial(comparison_text, data), [*pages, *([] if model is None else [model])], save=save)
+
+
+def _beside(out: Path | None, write: Any, data: Any) -> tuple[list[Path], Path | None]:
+    """The page that was written and where its numbers go, which have the same name."""
+    if out is None:
+        return [], None
+    if out.suffix.lower() not in (".html", ".json"):
+        raise PalpateError(f"-o: {out} must end in .html (the page, with its numbers beside it) or .json")
+    return save_page(out.with_suffix(".html"), write, data), out.with_suffix(".json")
 
 
 def reproduce(

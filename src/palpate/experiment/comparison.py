@@ -109,6 +109,7 @@ def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
                 "kappa": r.get("kappa"),
                 "damping": r.get("damping"),
                 "palpate": r["provenance"].get("palpate"),
+                "simulated": bool(r["provenance"].get("simulated")),
                 "recordings": [e["sha256"] for e in r["provenance"].get("recordings", ())],
             }
             for label, r in results.items()
@@ -129,8 +130,9 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
         raise PalpateError(f"{name} is in different units: {', '.join(sorted(units))}")
     each = {n: None if e is None else {k: e[k] for k in ("value", "ci95", "status")} for n, e in entries.items()}
     known = [e for e in here.values() if e["value"] is not None and e["ci95"] is not None and e["noise"]]
+    named = {"words": next((e["words"] for e in here.values() if e.get("words")), ""), "unit": units.pop()}
     if len(known) < 2:
-        return {"unit": units.pop(), "each": each, "pooled": None}
+        return {**named, "each": each, "pooled": None}
     common = {key: max(float(e.get(key) or 0.0) for e in known) for key in COMMON}
     pooled = pool(
         [e["value"] for e in known],
@@ -141,7 +143,7 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
     entry = {"value": pooled.value, "ci95": [pooled.value - pooled.half, pooled.value + pooled.half]}
     entry |= {"between_takes": pooled.between, "systematic": common["systematic"]}
     entry |= {"chance": pooled.chance, "takes": len(known)}
-    return {"unit": units.pop(), "each": each, "pooled": entry}
+    return {**named, "each": each, "pooled": entry}
 
 
 def _freedoms(entry: Mapping[str, Any]) -> float:

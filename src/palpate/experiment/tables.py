@@ -368,16 +368,21 @@ def summary_table(results: Mapping[str, Data]) -> Table:
 
 
 def variants_text(data: Data, *, everything: bool = False) -> Any:
+    """A ranking of variants on the terminal."""
+    return stacked(Styled(f"\n{data['title']}", style="bold"), variants_table(data, everything=everything))
+
+
+def variants_table(data: Data, *, everything: bool = False) -> Table:
     """A ranking of variants: error on unseen data, of the fit, and how many numbers each has."""
     ranked, chosen, records = data["variants"], data["chosen"], list[dict[str, str]]()
     for r in (r for i, r in enumerate(ranked) if everything or i < _VARIANTS or r["name"] == chosen):
         mark = "as good" if r["as_good_as_best"] else ""
         mark = "chosen: the simplest as good as the best" if r["name"] == chosen else mark
         cells = {"variant": r["name"], f"unseen, {data['unit']}": f"{r['cross_validated_rms']:.4g}"}
-        records.append(cells | {"fitted": f"{r['rms']:.4g}", "numbers": str(r["numbers"]), "": mark})
+        records.append(cells | {"fitted": f"{r['rms']:.4g}", "numbers": str(r["numbers"]), "remark": mark})
     left = len(ranked) - len(records)
     note = f"... and {left} more (--all shows them)" if left else ""
-    return stacked(Styled(f"\n{data['title']}", style="bold"), table(records, note=note))
+    return table(records, note=note)
 
 
 def explanation_text(data: Data) -> Any:
@@ -410,31 +415,55 @@ def explanation_text(data: Data) -> Any:
 
 
 def validation_text(data: Data) -> Any:
-    """How a model stands up to unseen data."""
+    """How a model stands up to unseen data, on the terminal."""
+    about = data["model"]
+    source = "" if about["file"] is None else f" ({about['file']})"
+    title = Styled(f"\n{about['name']}{source} on {data['title']}", style="bold")
+    return stacked(title, *validation_tables(data), *map(Styled, validation_notes(data)), *_ending(data))
+
+
+def validation_tables(data: Data) -> tuple[Table, Table]:
+    """Errors of the model beside those of a refit, and its numbers beside the refit's."""
     errors = (
-        {"": name, "error": f"{e['value']:.3g}", "of range": _share(e["percent_of_range"])}
+        {"row": name, "error": f"{e['value']:.3g}", "of range": _share(e["percent_of_range"])}
         | {"refitted": f"{e['refit']:.3g}", "times": _number(e["times_refit"], 2), "unit": e["unit"]}
         for name, e in data["rms"].items()
     )
     numbers: list[dict[str, str]] = []
     for name, e in data["parameters"].items():
         digits, interval = decimals(e["refit"], e["refit_ci95"]), e["refit_ci95"]
-        cells = {"": name, "model": _number(e["value"], digits), "refitted": _number(e["refit"], digits)}
+        cells = {"parameter": name} | ({"what it is": e["words"]} if "words" in e else {})
+        cells |= {"model": _number(e["value"], digits), "refitted": _number(e["refit"], digits)}
         cells |= {"95 % interval": _interval(interval, digits), "std apart": _number(e["apart"], 1)}
-        numbers.append(cells | {"unit": e["unit"]})
-    about, played = data["model"], data["replay"]
-    source = "" if about["file"] is None else f" ({about['file']})"
+        numbers.append(cells | {"unit": unit_text(e["unit"])})
+    return table(errors), table(numbers, wide=[k for k in ("what it is",) if numbers and k in numbers[0]])
+
+
+def validation_notes(data: Data) -> list[str]:
+    """How many samples, and the replay."""
+    played = data["replay"]
     lines = [f"{data['samples']} samples; refitted: the same model, fitted to these data."]
     if played and played["model"] is not None:
         unit = str(played.get("unit", "rad"))
         other = "" if played["refit"] is None else f" (refitted: {size(played['refit'], unit)})"
         lines.append(f"Replay, measured force in, motion out: {size(played['model'], unit)} RMS{other}")
-    title = Styled(f"\n{about['name']}{source} on {data['title']}", style="bold")
-    return stacked(title, table(errors), table(numbers), *map(Styled, lines), *_ending(data))
+    return lines
 
 
 def comparison_text(data: Data) -> Any:
-    """Several results side by side."""
+    """Several results side by side, on the terminal."""
+    warnings = (Styled(f"Warning: {w}", style="yellow") for w in data["warnings"])
+    return stacked(*comparison_tables(data), Styled(verdicts_line(data)), *warnings)
+
+
+def verdicts_line(data: Data) -> str:
+    """Which of the results passed."""
+    said = (f"{label} {'passed' if r['passed'] else 'failed'}" for label, r in data["results"].items())
+    return f"Verdicts: {', '.join(said)}"
+
+
+def comparison_tables(data: Data) -> tuple[Table, Table]:
+    """Each number of each result with their mean, and the test errors."""
     labels, records = list(data["results"]), list[dict[str, str]]()
 
     def cell(entry: Data | None, digits: int) -> str:
@@ -449,10 +478,13 @@ def comparison_text(data: Data) -> Any:
         narrowest = min(intervals, key=lambda ci: ci[1] - ci[0], default=None)
         digits = decimals(known[0]["value"], narrowest) if known else 3
         pooled: Data = e["pooled"] or dict.fromkeys(("value", "ci95", "between_takes"))
-        cells = {"": name} | {label: cell(e["each"][label], digits) for label in labels}
+        cells = {"parameter": name} | ({"what it is": e["words"]} if "words" in e else {})
+        cells |= {label: cell(e["each"][label], digits) for label in labels}
         cells |= {"together": _number(pooled["value"], digits), "95 % interval": _interval(pooled["ci95"], digits)}
         mark = " (!)" if name in data["differing"] else ""
-        records.append(cells | {"between takes": _number(pooled["between_takes"], digits) + mark, "unit": e["unit"]})
+        records.append(
+            cells | {"between takes": _number(pooled["between_takes"], digits) + mark, "unit": unit_text(e["unit"])}
+        )
     tests = {label: data["rms"][label].get("test", {}) for label in labels}
     units = {row: e["unit"] for test in tests.values() for row, e in test.items()}
     errors = (
@@ -460,11 +492,10 @@ def comparison_text(data: Data) -> Any:
         | {"unit": unit}
         for row, unit in units.items()
     )
-    verdicts = ", ".join(f"{label} {'passed' if r['passed'] else 'failed'}" for label, r in data["results"].items())
     note = (
         "± half of the 95 % interval; together: mean of the takes (random effects); (!): they differ by more than "
         "their noise allows. What all takes share is in the interval too: a prior's pull, systematic errors, and what "
         "the model lacks."
     )
-    warnings = (Styled(f"Warning: {w}", style="yellow") for w in data["warnings"])
-    return stacked(table(records, note=note), table(errors), Styled(f"Verdicts: {verdicts}"), *warnings)
+    wide = [k for k in ("what it is",) if records and k in records[0]]
+    return table(records, note=note, wide=wide), table(errors)

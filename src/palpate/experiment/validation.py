@@ -168,7 +168,8 @@ def _parameters(fit: Fit, model: Model, known: Mapping[str, Any], *, rate_known:
 
     Without a scale of time, numbers that follow it cannot be compared.
     """
-    drawn, zeros, entries = _drawn(model), _zeros(fit.inputs.model), dict[str, dict[str, Any]]()
+    drawn, zeros, words = _drawn(model), _zeros(fit.inputs.model), model.words
+    entries = dict[str, dict[str, Any]]()
     owners = [element for element in fit.inputs.model.elements for _ in element.parameters]
     for e, element in zip(fit.solution.estimates, owners, strict=True):
         if e.name in zeros:
@@ -178,7 +179,7 @@ def _parameters(fit: Fit, model: Model, known: Mapping[str, Any], *, rate_known:
         std = float(np.linalg.norm([e.noise, *theirs]))
         comparable = value is not None and std > 0 and e.ci95 is not None and (rate_known or not timed(element, e))
         apart = abs(value - e.value) / std if value is not None and comparable else None
-        entry = {"name": e.name, "unit": e.unit, "value": value, "refit": e.value}
+        entry = {"name": e.name, "words": words.get(e.name, ""), "unit": e.unit, "value": value, "refit": e.value}
         entries[e.name] = entry | {"refit_ci95": e.ci95, "apart": apart}
     return entries
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from palpate.physics.units import shown_in
 from palpate.rendering.loop import DELAYS_S, DT_S, PASS_PERCENT, STIFFNESSES, Trial
 from palpate.rendering.passivity import DELAY, Coupling, Felt, Passivity
 from palpate.rendering.stability import apparent, true_apparent
@@ -32,7 +33,8 @@ def write_run_page(path: Path, name: str, run: Run) -> None:
     """Motion of a model under a given wrench."""
     parts = zip(WRENCH_NAMES, WRENCH_UNITS, run.wrench.T, strict=True)
     rows = {"wrench, N and N m": {f"{n}, {u}": x for n, u, x in parts if x.any()}}
-    rows |= {f"{n}, {u}": {n: x} for n, u, x in zip(run.names, run.units, run.motion.T, strict=True)}
+    shown = [(n, *shown_in(u), x) for n, u, x in zip(run.names, run.units, run.motion.T, strict=True)]
+    rows |= {f"{n}, {u}": {n: k * x} for n, k, u, x in shown}
     figure = plots.over_time("Wrench and motion", "Force in on top, motion out below.", run.times_s, rows)
     write_page(path, f"{name}: force in, motion out", [section("Simulation", run_table(run), figure)])
 
@@ -45,17 +47,23 @@ def write_trial_page(path: Path, trial: Trial) -> None:
         "without it."
     )
     verdict = trial_verdict(trial).removeprefix("Verdict: ").rstrip(".")
-    lead = Words(f"{verdict[0].upper()}{verdict[1:]}.", "good" if trial.passed else "bad")
+    good = "" if trial.same else "good"  # a model that is compared with itself deserves no praise
+    lead = Words(f"{verdict[0].upper()}{verdict[1:]}.", good if trial.passed else "bad")
+    itself = Words(
+        "Compared is the model with itself, so this says how well the robot renders it, and nothing about whether it "
+        "feels like the real object: --truth names another model, `palpate validate` asks unseen recordings."
+    )
+    asked = "Does the robot render the model?" if trial.same else "Does it feel like the object?"
     motions = (_motion(trial, i, way) for i, way in enumerate(trial.comparison.ways))
     traded = Words(trade, "quiet") if trial.setup.robot.inner.acceleration else None
     sections = [
-        section("Does it feel like the object?", lead, comparison_table(trial), *motions),
+        section(asked, lead, itself if trial.same else None, comparison_table(trial), *motions),
         section("Apparent inertia", _apparent(trial), apparent_table(trial)),
         section("Stability", _map(trial), coupling_table([Coupling("this one", trial.line, trial.limits)]), traded),
         section("How it was simulated", *(Words(text) for text in _how(trial))),
     ]
-    title = f"{trial.model.name} on a simulated robot"
-    write_page(path, title, sections, subtitle="A hand on the robot's handle, and the same hand on the object itself")
+    title, beside = f"{trial.model.name} on a simulated robot", "the model itself" if trial.same else "the object"
+    write_page(path, title, sections, subtitle=f"Simulated: a hand on the robot's handle, and on {beside}")
 
 
 def write_audit_page(path: Path, report: Passivity) -> None:
@@ -268,7 +276,8 @@ def trial_verdict(trial: Trial) -> str:
     """The verdict in one sentence."""
     worst = f"{float(trial.comparison.force.percent.max()):.1f} %"
     if trial.passed and trial.same:
-        text = f"passed: the robot renders this model within {worst} of the force's range"
+        text = f"passed: the robot renders this model within {worst} of the force's range, which says nothing of the "
+        text += "object"
     elif trial.passed:
         text = f"passed: it feels like the true object, the force within {worst} of its range"
     elif not trial.comparison.stable:
@@ -298,7 +307,7 @@ def sources(felt: Sequence[Felt]) -> tuple[str, ...]:
 def run_table(run: Run) -> Table:
     """Start, end, least and largest of what moved; angles in degrees too."""
     rows = (
-        (name, unit, *(f"{v:.5g}" for v in (x[0], x[-1], x.min(), x.max())))
+        (name, shown_in(unit).unit, *(f"{shown_in(unit).factor * v:.5g}" for v in (x[0], x[-1], x.min(), x.max())))
         for name, unit, x in zip(run.names, run.units, run.motion.T, strict=True)
     )
     counts = [int((run.status == s).sum()) for s in (StepStatus.STICKING, StepStatus.AT_LIMIT)]

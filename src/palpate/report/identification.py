@@ -25,9 +25,10 @@ from palpate.physics.arrays import rms
 from palpate.physics.units import quantity
 from palpate.report import fit_plots, inspection, model_plots
 from palpate.report.feel import feel
-from palpate.report.page import Block, Section, Words, figures_in, fold, folded, section, write_page
+from palpate.report.page import Block, Picture, Section, Words, figures_in, fold, folded, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import short
+from palpate.report.sketch import sketch
 from palpate.tables import Table
 
 Data = Mapping[str, Any]
@@ -135,7 +136,9 @@ def at_a_glance(data: Data) -> Table:
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 
-def _parameters(data: Data, _: View | None) -> Iterator[Block | None]:
+def _parameters(data: Data, view: View | None) -> Iterator[Block | None]:
+    if view is not None:
+        yield Picture(sketch(view.model.of_object()), "Where each parameter acts; faint: where it has moved.")
     yield tables.parameter_table(data)
     yield Words(tables.inertia_note(data), "quiet") if "Ixx" in data["parameters"] else None
     yield from (tables.shape_table(data), fit_plots.uncertainties(data))
@@ -295,6 +298,7 @@ def write_report(path: str | Path, result: Result | Data, *, sections: Sections 
     subtitle = [] if view is None else [f"object {view.model.name}"]
     subtitle += [f"model of the {data['model_of']}"] if "model_of" in data else []
     subtitle += [f"identified from {file}"] if file else []
+    subtitle += ["simulated data"] if data.get("provenance", {}).get("simulated") else []
     write_page(Path(path), str(data["title"]), report_sections(result, sections), subtitle=", ".join(subtitle))
     return Path(path)
 

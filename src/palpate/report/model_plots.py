@@ -84,7 +84,7 @@ def _kind(row: Row) -> str:
 
 
 def over_time(view: View, segment: str) -> tuple[Figure, ...]:
-    """Positions, measured and estimated rows and the absolute residual, as in the paper's figures.
+    """Positions, measured and estimated rows and what is left between them, with its sign.
 
     Several rows have their residuals in a further figure; spans of a segment that lie far apart have a figure each.
     """
@@ -102,21 +102,22 @@ def over_time(view: View, segment: str) -> tuple[Figure, ...]:
         estimate, rows = np.where(known[:, None], view.estimate, np.nan)[inside], view.model.mechanism.rows
         for i, row in enumerate(rows):
             measured, label = view.reference[inside, i], f"{row.name}, {row.unit}"
-            left = np.abs(measured - estimate[:, i])
+            left = measured - estimate[:, i]
             size, extent = rms(left[known[inside]]), float(np.ptp(measured[known[inside]]))
             share = f", {100 * size / extent:.2f} % of range" if extent > 0 else ""
-            mark = plots.level(size, f"RMS {size:.3g} {row.unit}{share}", DARK, 1.5)
+            above = plots.level(size, f"RMS {size:.3g} {row.unit}{share}", DARK, 1.5)
+            marks = (above, plots.level(-size, "", DARK, 1.5))
             both = _both(line, t, measured, estimate[:, i], "estimated")
             forces.append(Panel(f"{_kind(row)} {label}" if len(rows) == 1 else label, both))
-            title = f"|residual|, {row.unit}" if len(rows) == 1 else label
-            errors.append(Panel(title, (line(t, left, "absolute residual", RESIDUAL),), (mark,)))
+            title = f"measured - estimated, {row.unit}" if len(rows) == 1 else label
+            errors.append(Panel(title, (line(t, left, "residual", RESIDUAL),), marks))
         # what is not compared, where that is long enough to show
         spans_s = [(float(t[b - 1] - t[a]), float(t[a]), float(t[b - 1])) for a, b in runs(~known[inside])]
         long = [span for span in sorted(spans_s)[-_MOST_BANDS:] if span[0] > float(t[-1] - t[0]) / 500]
         grey, alone = [plots.band(a, b, "#bbbbbb", 0.35) for _, a, b in long], len(errors) == 1
         figures.append(_lettered(name, _CLOSE, [*motion, *forces, *(errors if alone else ())], zero, grey))
         if not alone:
-            figures.append(_lettered(f"{name}: absolute residual", _NOISE, errors, zero, grey))
+            figures.append(_lettered(f"{name}: residual", _NOISE, errors, zero, grey))
     return tuple(figures)
 
 

@@ -64,6 +64,14 @@ class Pushed:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing that is SVG already, made by us, and what it shows."""
+
+    svg: str
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """Blocks that show when a person asks for them."""
 
@@ -71,7 +79,7 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block = Words | Table | Remarks | Figure | Pushed | Folded
+Block = Words | Table | Remarks | Figure | Picture | Pushed | Folded
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ from palpate.runtime.replay import Replay
 from palpate.tables import html, plain
 
 RESULT_FORMAT = 2
+TRUTH_FILES = ("truth.json", "palpate-truth.json")
+"""Where the truth is known, the recordings are simulated: `palpate twin` writes it beside them."""
 NEEDED = ("title", "stage", "parameters", "rms", "verdict", "provenance")
 OF_A_PARAMETER = ("value", "unit", "ci95", "noise", "status")
 """What a result.json, and each of its parameters, must hold to be read."""
@@ -339,6 +341,9 @@ def provenance(experiment: Experiment[Any], segments: Mapping[str, Sequence[Segm
         "numpy": np.__version__,
         "experiment": {"file": experiment.source.name, "sha256": sha256(experiment.source)},
         "recordings": [{"file": f, "sha256": sha256(experiment.path(f))} for f in files],
+        "simulated": any(
+            (folder / name).is_file() for folder in {experiment.source.parent, experiment.data} for name in TRUTH_FILES
+        ),
         "segments": {**{name: [list(s) for s in pairs] for name, pairs in segments.items()}, "unit": "s"},
         "filtering": experiment.config.filtering.model_dump(),
     }
