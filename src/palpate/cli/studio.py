@@ -24,7 +24,7 @@ def studio(
     ] = None,
     no_browser: Annotated[bool, option("--no-browser", "Print the address only.")] = False,
 ) -> Done:
-    """Open a page to look at data, pick segments, fit, feel and compare; changes go into the experiment file."""
+    """Look, pick segments, fit, feel and compare in the browser. Changes go into the experiment file."""
     from palpate.studio.serve import start_studio
 
     started = start_studio(things or [Path()], host=host, port=port)
