@@ -72,7 +72,8 @@ def test_every_format_has_a_line() -> None:
 def test_every_page_is_in_the_table_of_contents() -> None:
     listed = re.findall(r"[\w/-]+\.md", (PROJECT / "mkdocs.yml").read_text(encoding="utf-8"))
     listed += [
-        f"objects/{name}" for name in re.findall(r"\((\S+\.md)\)", (DOCS / "objects" / "index.md").read_text("utf-8"))
+        f"objects/{name}"
+        for name in re.findall(r"\(([\w-]+\.md)\)", (DOCS / "objects" / "index.md").read_text("utf-8"))
     ]
     here = {p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md")}
     assert set(listed) == here

@@ -53,7 +53,7 @@ def sketch(model: Model, *, numbers: bool = True) -> str:
         rows, origin = m.place([*state, *[0.0] * len(m.accelerations)], FLOATS)
         R, r = still @ np.array(rows, dtype=float), still @ np.array(origin, dtype=float)
         faint = 0.95 if i == 0 else 0.22
-        for solid in m.outline.solids:
+        for solid in m.outline().solids:
             if solid.part == "frame" and i == 0:
                 faces += _faces(solid, still, np.zeros(3), 0.8)
             elif solid.part != "frame":
@@ -100,7 +100,7 @@ def _states(m: Any) -> list[list[float]]:
 
 def _bars(model: Model, still: FloatArray, state: Sequence[float]) -> Iterator[FloatArray]:
     """Corners (n, 3) of each linkage in the world."""
-    height = model.mechanism.outline.links_at
+    height = model.mechanism.outline().links_at
     for linkage in model.mechanism.linkages:
         ends = [] if linkage.after else [(float(x), float(y), height) for x, y in linkage.bars(state[0], FLOATS)]
         if len(ends) > 1:
@@ -115,13 +115,13 @@ def _labels(model: Model, rest: Sequence[float]) -> dict[str, tuple[FloatArray, 
             continue
         where = "body" if e.inertial or e.weighs or e.acts_on in (WRENCH, SENSOR) else e.acts_on
         groups.setdefault(where, []).extend(n.rpartition(".")[2] for n in names)
-    bodies = [s.at for s in m.outline.solids if s.part == "body"] or [(0.0, 0.0, 0.0)]
+    bodies = [s.at for s in m.outline().solids if s.part == "body"] or [(0.0, 0.0, 0.0)]
     places: dict[str, FloatArray] = {"body": np.mean(np.array(bodies), axis=0)}
     for linkage in m.linkages:
         ends = [] if linkage.after else [(float(x), float(y)) for x, y in linkage.bars(rest[0], FLOATS)]
         if ends:
-            places[linkage.coordinate] = np.array([*ends[0], m.outline.links_at])
-    wheels = [np.array(s.at) for s in m.outline.solids if s.part == "wheel"]
+            places[linkage.coordinate] = np.array([*ends[0], m.outline().links_at])
+    wheels = [np.array(s.at) for s in m.outline().solids if s.part == "wheel"]
     found: dict[str, tuple[FloatArray, str]] = {}
     for i, (where, names) in enumerate(groups.items()):
         other = wheels[i % len(wheels)] if wheels and where != m.main else np.zeros(3)
