@@ -10,7 +10,7 @@ from tests.browser import chromium
 from tests.studio_server import running
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
-READY = "() => { const s = window.studio && studio.state; return s && s.work.phase === 'ready' && s.result && s.result.current; }"
+READY = "() => window.studio && studio.state && studio.state.work.phase === 'ready' && studio.state.result?.current"
 
 
 def main() -> None:

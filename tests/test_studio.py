@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment import read_experiment
-from palpate.experiment.run import fit_prepared
+from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.quick import quick
 from tests.conftest import Shared
@@ -173,6 +173,31 @@ def test_a_damaged_file_and_a_moved_recording_are_said_and_mended(client: Client
     assert client.settled(FILE)["work"]["phase"] == "ready"
     (result,) = client.ask("/api/folder").json["results"]
     assert "the result is damaged" in result["error"]
+
+
+def test_markers_become_an_object_by_their_roles(door_folder: Path, tmp_path: Path) -> None:
+    from palpate.studio import wizard
+    from palpate.studio.folder import Folder
+
+    own = read_experiment(door_folder / "body.yaml").config
+    parts = (own.recordings.mocap, own.recordings.wrench)
+    for part in parts:
+        shutil.copy(door_folder / part.file, tmp_path / Path(part.file).name)
+    folder = Folder(tmp_path.resolve())
+    made = wizard.guess(folder, [Path(part.file).name for part in parts], "", None)
+    assert "say what it is" in made["problem"]
+    with pytest.raises(PalpateError, match="Start with palpate new wheelbarrow"):
+        wizard.draft(folder, made["file"], made["text"], {"object": "wheelbarrow"})
+    made = made | wizard.draft(folder, made["file"], made["text"], {"object": "hinge"})
+    sensor = {"markers": own.markers.sensor.markers, "offset": own.markers.sensor.offset.model_dump()}
+    changes = {"markers.body": own.markers.body, "markers.sensor": sensor}
+    made = made | wizard.draft(folder, made["file"], made["text"], changes)
+    assert made["problem"] == ""
+    path = wizard.create(folder, made["file"], made["text"])
+    prepared = prepare_experiment(read_experiment(path))
+    assert 50 < np.degrees(np.nanmax(prepared.inputs.q)) < 120
+    with pytest.raises(FileProblem, match="exists already"):
+        wizard.create(folder, made["file"], made["text"])
 
 
 def test_a_port_in_use_is_said_or_the_next_one_taken(folder: Path) -> None:

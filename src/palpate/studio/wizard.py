@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from palpate.errors import FileProblem, PalpateError
+from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.file.yaml_text import parse
 from palpate.experiment.guessing import guess_experiment
 from palpate.files import write_text
-from palpate.model import shipped_objects
+from palpate.model import load_object, shipped_objects
 from palpate.recording import load
 from palpate.studio.document import Changes, changed
 from palpate.studio.folder import YAML, Folder
+
+MADE = "# Written in palpate studio from the recordings. What was guessed and not changed is marked GUESS.\n"
 
 
 def guess(folder: Folder, files: Sequence[str], header: str, rate: float | None) -> dict[str, Any]:
@@ -26,7 +29,8 @@ def guess(folder: Folder, files: Sequence[str], header: str, rate: float | None)
     names = [column.strip() for column in header.split(",")] if header.strip() else None
     made = guess_experiment(paths, file=file, header=names, rate=rate)
     tree, _ = parse(file, made.text)
-    first: Any = next(iter(tree["recordings"].values()))  # what moves comes first, and names the experiment
+    held: dict[str, Any] = tree["recordings"]  # what tells the motion names the experiment
+    first: Any = next((held[key] for key in ("signals", "poses", "mocap", "wrench") if key in held), None)
     part: dict[str, Any] = cast("list[Any]", first)[0] if isinstance(first, list) else first
     file = _free_name(folder, file.parent / str(part["file"]))
     guesses = [{"key": g.key, "value": g.value, "why": g.why} for g in made.guesses]
@@ -55,14 +59,39 @@ def _columns(path: Path) -> list[dict[str, str]]:
 def draft(folder: Folder, file: str, text: str, changes: Changes) -> dict[str, Any]:
     """A text with some keys changed, as a tree for the form, and what is still wrong with it."""
     path = folder.path(file)
+    before, _ = parse(path, text)
+    if before.get("stage") == "motion" and "object" in changes:
+        changes = {**_of_body(path, before, str(changes["object"])), **changes}
+        text = re.sub(r"\A(#.*\n)+", MADE, text)  # it speaks of a capture
     text = changed(path, text, changes) if changes else text
     tree, _ = parse(path, text)
     problem = ""
     try:
         folder.check(read_experiment(path, text=text))
+        if tree.get("stage") == "motion":
+            raise PalpateError("say what it is: without an object nothing is identified")
     except PalpateError as error:
         problem = str(error).replace(f"{path.parent}/", "")
     return {"text": text, "tree": tree, "problem": problem}
+
+
+def _of_body(path: Path, tree: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What turns the file of a capture into that of an object: a sensor's markers, where it turns, two segments."""
+    if load_object(name).mechanism.floor:
+        remedy = f"start with palpate new {name}, and open its file here"
+        raise DataProblem(name, "which markers are its wheels' or feet's is too much for this form", remedy=remedy)
+    recording = load(path.parent / str(tree["recordings"]["mocap"]["file"]))
+    times = next(iter(recording.channels.values())).clock.times_s
+    ends = [round(float(times[0] + share * (times[-1] - times[0])), 2) for share in (0.02, 0.6, 0.61, 0.98)]
+    turns = [joint.kind for joint in load_object(name).mechanism.joints] == ["turn"]
+    place = {"rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "translation": [0, 0, 0]}
+    return {
+        "stage": "body",
+        "title": None,
+        "markers.sensor": {"markers": list(tree["markers"]["body"][:3]), "offset": place},
+        **({"markers.hinge": {}} if turns else {}),
+        "segments": {"train": ends[:2], "test": ends[2:]},
+    }
 
 
 def create(folder: Folder, file: str, text: str) -> Path:

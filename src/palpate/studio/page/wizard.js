@@ -74,12 +74,13 @@ export function createWizard(container, studio) {
     });
     return queue;
   }
+  const unsaid = new Set(); /* places that no recording shows and nobody has stated yet */
   const note = h("p", {role: "alert", class: "small"}), pre = h("pre", {tabindex: 0, "aria-label": "The file as it will be written"});
   function said() {
-    const wrong = made.problem || problem;
+    const open = unsaid.size ? `say where it sits: ${[...unsaid].join(", ")}` : "", wrong = made.problem || problem || open;
     fill(note, wrong ? [h("span", {class: "badge bad"}, "not yet"), ` ${wrong}`] : []);
     fill(pre, made.text);
-    container.querySelector("#create").disabled = Boolean(made.problem);
+    container.querySelector("#create").disabled = Boolean(made.problem || open);
   }
 
   async function create() {
@@ -125,33 +126,50 @@ export function createWizard(container, studio) {
     return field(kind === "signals" ? "The force" : "Forces", select(path, value, Object.entries(SIGNS[kind]), v => change(() => ({[path]: v}))), why(path) || why("wrench"), path);
   }
 
-  function pose(path, label, reason) {
+  function pose(path, label, reason, stated = false) {
     const given = at(made.tree, path);
     if (!given || !given.rotation) return null;
+    const state = () => { unsaid.delete(label); };
+    if (!stated) unsaid.add(label);
     const turned = angles(given.rotation), [x, y, z] = given.translation;
     const numbers = (key, values, names, unit, step, act) => h("div", {class: "row", role: "group", "aria-label": `${label}, ${key}`}, names.map((n, i) => h("label", {class: "small"}, `${n} `,
-      h("input", {type: "number", step: "any", id: id(`${path}.${key}.${i}`), value: Number(values[i]) || 0, onchange: e => act(i, Number(e.target.value) || 0)}))), h("span", {class: "soft small"}, unit));
+      h("input", {type: "number", step: "any", id: id(`${path}.${key}.${i}`), value: Number(values[i]) || 0, onchange: e => { state(); act(i, Number(e.target.value) || 0); }}))), h("span", {class: "soft small"}, unit));
     return field(label, h("div", {},
       numbers("translation", [x, y, z], ["x", "y", "z"], "m", 0.001, (i, v) => change(tree => ({[`${path}.translation`]: at(tree, path).translation.map((x, j) => (j === i ? v : x))}))),
       numbers("rotation", turned, ["about x", "y", "z"], "deg, first x, then y, then z", 1, (i, v) => {
         turned[i] = v; /* kept as typed: at a right angle a matrix does not tell them apart */
         change(() => ({[`${path}.rotation`]: rotation(turned)}));
-      })), reason);
+      }), stated ? null : h("label", {class: "small"}, h("input", {type: "checkbox", onchange: e => { if (e.target.checked) state(); else unsaid.add(label); said(); }}), " it really is as it stands here")), reason);
+  }
+
+  /* Which markers move with the object, and which three tell where the load cell is. */
+  function markers(tree) {
+    const known = (made.columns[Object.keys(made.columns).find(f => f.endsWith(tree.recordings.mocap.file))] || []).map(c => c.name), sensor = tree.markers.sensor;
+    const names = [...new Set([...tree.markers.body, ...known])], word = name => name.replace(/.*:/, "");
+    return [
+      field("On the object", h("div", {class: "row small", role: "group", "aria-label": "Markers on the object"}, names.map(n => h("label", {}, h("input", {type: "checkbox", checked: tree.markers.body.includes(n),
+        onchange: e => change(now => ({"markers.body": names.filter(x => (x === n ? e.target.checked : now.markers.body.includes(x)))}))}), ` ${word(n)}`))), "Markers that move with it, and no others: untick those on the frame or the wall"),
+      sensor ? field("On the load cell", h("div", {class: "row small", role: "group", "aria-label": "Markers on the load cell"}, [0, 1, 2].map(i => h("select", {"aria-label": `Marker ${i + 1} on the load cell`, onchange: e => change(now => ({"markers.sensor.markers": now.markers.sensor.markers.map((m, j) => (j === i ? e.target.value : m))}))},
+        names.map(n => h("option", {value: n, selected: n === sensor.markers[i]}, word(n)))))), "The second is the corner, x runs to the third, the first is towards −y") : null,
+      sensor ? pose("markers.sensor.offset", "Their frame", "Pose of these markers' frame in the load cell's, from the drawing") : null,
+    ];
   }
 
   function form() {
+    unsaid.clear();
     const {tree} = made, parts = Object.entries(tree.recordings || {}).flatMap(([key, part]) => (Array.isArray(part) ? part.map((p, i) => [`${key}.${i}`, p, key]) : [[key, part, key]]));
     const sensors = at(tree, "poses.sensor"), told = new Set(["object", ...parts.flatMap(([k]) => [`recordings.${k}`])]);
-    const others = made.guesses.filter(g => !told.has(g.key) && !/^(recordings|segments|imu_pose|wrench)/.test(g.key));
+    const others = made.guesses.filter(g => !told.has(g.key) && !/^(recordings|segments|imu_pose|wrench|markers)/.test(g.key));
     fill(container, h("div", {class: "card"}, h("h2", {tabindex: -1}, "This is what palpate takes your recordings for"),
       h("p", {class: "soft"}, "Each line says why. Correct what is wrong: a wrong unit or sign makes wrong numbers. Segments come next, on the time line."),
-      field("It is a", select("object", tree.object, made.objects.map(o => [o, o]), v => change(() => ({object: v}))), why("object"), "object"),
+      field("It is a", select("object", tree.object || "", [...(tree.object ? [] : [["", "choose"]]), ...made.objects.map(o => [o, o])], v => change(() => ({object: v})).then(() => { if (!tree.object) form(); })), why("object"), "object"),
+      tree.markers ? markers(tree) : null,
       parts.map(([key, part, kind]) => h("div", {}, h("h3", {style: "margin-top:16px"}, part.file),
         columns(key, part), kind === "signals" || kind === "wrench" ? sign(key, part, kind) : null,
         part.time ? field("Time", h("span", {}, Object.entries(part.time).map(([k, v]) => `${k} ${v}`).join(", ")), why(`recordings.${key}.time`)) : null)),
       Array.isArray(sensors) ? sensors.map((_, i) => pose(`poses.sensor.${i}`, `Load cell ${i + 1}`, "Where it sits in the frame of the poses: no recording shows it, take it from the drawing"))
         : pose("poses.sensor", "Load cell", "Where it sits in the frame of the poses (of an encoder: of the hinge, z along its axis): no recording shows it, take it from the drawing"),
-      pose("imu_pose", "IMU", why("imu_pose")),
+      pose("imu_pose", "IMU", why("imu_pose"), true),
       others.map(g => field(g.key, h("span", {}, g.value), g.why)),
       note, h("div", {class: "row", style: "margin-top:14px"}, h("label", {}, "Name ", h("input", {id: "name", value: made.file.replace(/.*\//, "")})),
         h("button", {type: "button", class: "main", id: "create", disabled: Boolean(made.problem), onclick: create}, "Write the experiment file"),
