@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import mimetypes
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import resources
@@ -136,7 +137,13 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
         Route("/api/{name}", asked, methods=["POST"]),
         Route("/files/{path:path}", in_folder),
     ]
-    return Guard(Starlette(routes=routes), token, hosts, port)
+
+    @asynccontextmanager
+    async def alive(_: Starlette) -> AsyncGenerator[None]:
+        yield
+        session.close()  # whatever ends the server
+
+    return Guard(Starlette(routes=routes, lifespan=alive), token, hosts, port)
 
 
 async def _answered(answer: Callable[[], Any]) -> Response:
