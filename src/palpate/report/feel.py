@@ -48,7 +48,7 @@ def _between_stops(view: View) -> tuple[Model, str]:
     visited = None if main is None else (float(np.nanmin(main.position)), float(np.nanmax(main.position)))
     low, high = moving_range(model, visited)
     unit = mechanism.coordinates[mechanism.main]
-    ends = f"{shown(low, unit, digits=2, named=False)} and {shown(high, unit, digits=2)}"
+    ends = f"{shown(low, unit, digits=0, named=False)} and {shown(high, unit, digits=0)}"
     return with_stops(model, low, high), f" Its end stops at {ends} were put there for this picture, not identified."
 
 

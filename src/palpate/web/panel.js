@@ -230,11 +230,13 @@ export function mount(container, {model, sliders = null, intervals = {}, replay 
   }
 
   /* --- time --- */
+  const follow = point => { if (about.outline.floor !== null || feel.held) stage.follow(point); };
   function show() {
     if (!stage) return;
     if (mode === "replay") {
-      const w = windows[shownWindow], time = w.times[0] + at;
-      drawn.show(feel.object, stateAt(w.measured, time, w.times));
+      const w = windows[shownWindow], time = w.times[0] + at, measured = stateAt(w.measured, time, w.times);
+      drawn.show(feel.object, measured);
+      follow(feel.where(measured).hand);
       if (ghost) ghost.show(feel.object, stateAt(w.simulated, time, w.times));
       stage.arrow([0, 0, 0], null);
     } else {
@@ -242,7 +244,7 @@ export function mount(container, {model, sliders = null, intervals = {}, replay 
       if (ghost && other) ghost.show(other.object);
       const x = feel.now(), size = 0.25 * stage.size / (2 * feel.directions[0].size);
       stage.arrow(x.hand.map((h, i) => h + drawn.root.position.getComponent(i)), x.vector.map(f => f * size));
-      if (about.outline.floor !== null || feel.held) stage.follow(x.hand);
+      follow(x.hand);
     }
   }
   function tick(stamp) {

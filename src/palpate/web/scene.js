@@ -150,7 +150,7 @@ export function createStage(container, {label = "The object in three dimensions"
   const arrow = new THREE.ArrowHelper(Z, new THREE.Vector3(), 1, colours().arrow, 0.1, 0.06);
   arrow.visible = false;
   world.add(arrow);
-  let grid = null, size = 1, wanted = true, drag = null;
+  let grid = null, size = 1, cellSize = 1, wanted = true, drag = null, anchor = null;
   const themed = () => {
     const tints = colours();
     world.traverse(x => { if (x.userData.tint) x.material.color.set(tints[x.userData.tint]); });
@@ -262,7 +262,9 @@ export function createStage(container, {label = "The object in three dimensions"
       const middle = box.getCenter(new THREE.Vector3()), extent = box.getSize(new THREE.Vector3());
       size = Math.max(extent.length(), 0.05);
       if (grid) world.remove(grid);
-      const cell = 10 ** Math.floor(Math.log10(size)) / 2, cells = 2 * Math.ceil(2 * size / cell);
+      const power = 10 ** Math.floor(Math.log10(size / 4)), cell = power * [1, 2, 5, 10].find(x => x * power >= size / 4), cells = 2 * Math.ceil(2.5 * size / cell);
+      cellSize = cell;
+      anchor = null;
       grid = new THREE.GridHelper(cells * cell, cells, colours().floor, colours().floor);
       grid.material.vertexColors = false;
       grid.material.color.set(colours().floor);
@@ -289,14 +291,15 @@ export function createStage(container, {label = "The object in three dimensions"
       wanted = true;
     },
     get size() { return size; },
-    /* The camera follows what moves away. */
+    /* The camera follows what moves away from where it was framed. */
     follow(point) {
-      const by = vector(point).sub(controls.target), far = by.length(), most = 0.7 * size;
+      if (anchor === null) anchor = controls.target.clone().sub(vector(point));
+      const by = vector(point).add(anchor).sub(controls.target), far = by.length(), most = 0.2 * size;
       if (far < most) return;
       by.multiplyScalar((far - most) / far);
       camera.position.add(by);
       controls.target.add(by);
-      if (grid) grid.position.set(Math.round(controls.target.x), Math.round(controls.target.y), grid.position.z);
+      if (grid) grid.position.set(Math.round(controls.target.x / cellSize) * cellSize, Math.round(controls.target.y / cellSize) * cellSize, grid.position.z);
       wanted = true;
     },
     arrow(from, along) {
