@@ -242,10 +242,6 @@ def test_a_stated_offset_is_as_doubtful_as_the_stand_offs_it_follows_from(kind: 
     turns = [(math.atan2(h, L1) - math.atan2(0, L1)) / h]
     if isinstance(linkage, FourBar):  # the pivot on the frame stands off for itself
         turns.append(math.atan2(h, last) / h)
-    hinge = Hinge(linkage=linkage)
-    measured = np.array(hinge.lengths)
-    assert len(measured) == len(linkage.lengths) + 1
-    other = hinge.with_lengths([*measured[:-1], measured[-1] + h]).linkages[0]
-    assert (other.offset - linkage.offset) / h == pytest.approx(math.hypot(*turns), rel=1e-4)
-    assert hinge.with_lengths(measured.tolist()).linkages[0].offset == pytest.approx(linkage.offset)
-    assert len(replace(linkage, offset=0.0).measured) == len(linkage.lengths)  # none is stated
+    assert linkage.off_by("offset", h) / h == pytest.approx(math.hypot(*turns), rel=1e-4)
+    assert Hinge(linkage=linkage).off_by(h)[f"{linkage.coordinate}.offset"] == linkage.off_by("offset", h)
+    assert replace(linkage, offset=0.0).off_by("offset", h) == 0  # none is stated

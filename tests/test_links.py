@@ -58,7 +58,7 @@ def test_a_link_that_was_measured_wrongly_is_found(seed: int, name: str, off: fl
     assert high - low < 0.03
     assert_inside(result, truth, DAMPERS)
     assert result.model is not None
-    assert result.model.mechanism.lengths[i] == found["value"]
+    assert result.model.mechanism.sizes[f"closer.{name}"][0] == found["value"]
 
 
 def test_links_off_by_a_tape_measures_error_are_found_along(tmp_path: Path) -> None:

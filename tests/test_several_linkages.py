@@ -81,9 +81,8 @@ def test_it_is_saved_and_read(tmp_path: Path) -> None:
         "rack",
     ]
     assert Hinge(linkage=(CLOSER,)) == Hinge(linkage=CLOSER)
-    assert DOOR.with_lengths([1.01 * x for x in DOOR.lengths]).lengths == pytest.approx(
-        [1.01 * x for x in DOOR.lengths]
-    )
+    longer = {name: 1.01 * size for name, (size, _) in DOOR.sizes.items()}
+    assert {name: size for name, (size, _) in DOOR.with_sizes(longer).sizes.items()} == pytest.approx(longer)
 
 
 @pytest.mark.parametrize(

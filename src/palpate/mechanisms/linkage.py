@@ -89,17 +89,8 @@ class Linkage(ABC):
         return replace(self, lengths=tuple(lengths)) if self.lengths else self
 
     @property
-    def measured(self) -> tuple[float, ...]:
-        """All of it that was measured and may be off, m: its lengths, and what else follows from a tape measure."""
-        return self.lengths
-
-    def with_measured(self, measured: Iterable[float]) -> Self:
-        """The same where it was measured otherwise, m; refused where it cannot be assembled."""
-        return self.with_lengths(measured)
-
-    @property
     def sizes(self) -> Mapping[str, tuple[float, str]]:
-        """What may be estimated of it: name -> value, and "m" or "rad"."""
+        """What a tape measure tells of it, and the data may: name -> value, and "m" or "rad"."""
         names = self.length_names or [f"L{i + 1}" for i in range(len(self.lengths))]
         sizes = {name: (length, "m") for name, length in zip(names, self.lengths, strict=True)}
         return sizes | {name: (float(getattr(self, name)), "rad") for name in self.angles}
@@ -160,17 +151,6 @@ class StandOff(Linkage, ABC):
         """Of an offset that is not said to be none, by the lever."""
         stated = self.offset or name in self.estimated
         return by if name != "offset" else by / self.lever if stated else 0.0
-
-    @property
-    def measured(self) -> tuple[float, ...]:
-        """Its lengths, and the stand-off that its offset means."""
-        return (*self.lengths, self.lever * self.offset) if self.offset else self.lengths
-
-    def with_measured(self, measured: Iterable[float]) -> Self:
-        """The same with other lengths and another stand-off, m."""
-        *lengths, standing_off = measured if self.offset else (*measured, 0.0)
-        other = self.with_lengths(lengths)
-        return replace(other, offset=standing_off / other.lever)
 
 
 def followed(

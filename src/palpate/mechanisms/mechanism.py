@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -163,11 +163,6 @@ class Mechanism(ABC):
         return ()
 
     @property
-    def lengths(self) -> tuple[float, ...]:
-        """What a tape measure says of all linkages, m."""
-        return tuple(length for link in self.linkages for length in link.measured)
-
-    @property
     def holds_sideways(self) -> bool:
         """Whether wheels keep the origin of the body frame from moving along its y axis."""
         return False
@@ -314,12 +309,12 @@ class Mechanism(ABC):
 
     @property
     def sizes(self) -> Mapping[str, tuple[float, str]]:
-        """Sizes of all linkages by name, such as closer.L2: value, and "m" or "rad"."""
+        """What a tape measure tells of it, and the data may, such as closer.L2: value, and "m" or "rad"."""
         return {f"{x.coordinate}.{name}": size for x in self.linkages for name, size in x.sizes.items()}
 
     @property
     def estimated(self) -> tuple[str, ...]:
-        """Those that the data shall tell."""
+        """Those of its sizes that the data shall tell."""
         return tuple(f"{x.coordinate}.{name}" for x in self.linkages for name in x.estimated)
 
     def off_by(self, by: float) -> dict[str, float]:
@@ -334,11 +329,6 @@ class Mechanism(ABC):
     def with_linkages(self, linkages: Sequence[Linkage]) -> Self:
         """The same mechanism with other linkages."""
         return self.with_options(linkage=tuple(linkages))
-
-    def with_lengths(self, lengths: Iterable[float]) -> Self:
-        """The same mechanism with other lengths of its linkages, m; refused where one cannot be assembled."""
-        others = iter(lengths)
-        return self.with_linkages([link.with_measured([next(others) for _ in link.measured]) for link in self.linkages])
 
     def check_reach(self, position: FloatArray) -> None:
         """Refuse measured main positions that a linkage cannot follow; NaN is not judged."""

@@ -19,7 +19,7 @@ pivot on c'; both are sums of v, s and w, by which they enter the rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -176,15 +176,6 @@ class Planar(Mechanism):
         places = ((x[f"caster_{i + 1}_x"], x[f"caster_{i + 1}_y"]) for i in range(len(self.casters)))
         trail, track = x.get("trail", self.trail), x.get("track", self.track)
         return replace(self, track=track, trail=trail, casters=tuple(places))
-
-    @property
-    def lengths(self) -> tuple[float, ...]:
-        """All that a tape measure says, m."""
-        return tuple(value for value, _ in self.sizes.values())
-
-    def with_lengths(self, lengths: Iterable[float]) -> Planar:
-        """The same with other ones, m."""
-        return self.with_sizes(dict(zip(self.sizes, lengths, strict=True)))
 
     @property
     def supports(self) -> tuple[Support, ...]:

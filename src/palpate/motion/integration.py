@@ -32,8 +32,8 @@ DRAWS, WAYS = 16, 6
 
 
 @dataclass(frozen=True, slots=True)
-class Gyroscope:
-    """What is known of a gyroscope whose rate was integrated; or, with `rests`, of an accelerometer."""
+class Integrated:
+    """What is known of an instrument whose signal was integrated: a gyroscope, or with `rests` an accelerometer."""
 
     zero_std: float
     """How well the zero of the rate is known, rad/s; of an accelerometer that of the speed, m/s."""
@@ -70,7 +70,7 @@ class Gyroscope:
         return [_integral(size * way, step) for size, way in zip(sizes[:WAYS].tolist(), ways, strict=False)]
 
 
-def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tuple[FloatArray, Gyroscope, str]:
+def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tuple[FloatArray, Integrated, str]:
     """Integrate an angular rate (samples,), rad/s, on an even clock (s): the angle, rad, from the first rest or from
     where it swings about; what is known of the gyroscope; and in words how its zero was found.
 
@@ -99,12 +99,12 @@ def angle_of_rate(times_s: FloatArray, rate: FloatArray, *, swings: bool) -> tup
     angle = _integral(rate - np.interp(times_s, at, levels), step)
     words = f"its zero ({_shown(float(levels.mean()), std)}) is that of {len(rests)} rest{'s' * (len(rests) > 1)}"
     words += "; a rest at the end would tell how it creeps" if alone > LONG_ALONE else ""
-    return angle - angle[slice(*rests[0])].mean(), Gyroscope(std, noise, 0.0), words
+    return angle - angle[slice(*rests[0])].mean(), Integrated(std, noise, 0.0), words
 
 
 def travel_of_acceleration(
     times_s: FloatArray, force: FloatArray, rests: Sequence[Interval]
-) -> tuple[FloatArray, Gyroscope]:
+) -> tuple[FloatArray, Integrated]:
     """Integrate the specific force (samples, 3), m/s2, on what slides and does not turn, twice: the travel, m, from the
     first rest along the direction in which it varies most, so that it opens first. rests: s, in which nothing moves.
 
@@ -119,7 +119,7 @@ def travel_of_acceleration(
     travel = travel * float(np.sign(travel[int(np.argmax(away))]))
     noise = float(noise_floor((force @ about)[:, None])[0])
     drifts = _drawn_speeds(times_s, noise, rests, np.random.default_rng(0))
-    return travel, Gyroscope(float(np.sqrt(np.mean(drifts**2))), noise, 0.0, tuple(rests))
+    return travel, Integrated(float(np.sqrt(np.mean(drifts**2))), noise, 0.0, tuple(rests))
 
 
 def main_direction(x: FloatArray) -> FloatArray:
@@ -145,7 +145,7 @@ def _drawn_speeds(times_s: FloatArray, noise: float, rests: Sequence[Interval], 
     return np.array([_speed(times_s, rng.normal(0.0, noise, len(times_s)), rests) for _ in range(DRAWS)])
 
 
-def _swung(t: FloatArray, rate: FloatArray, step: float, noise: float) -> tuple[FloatArray, Gyroscope, str]:
+def _swung(t: FloatArray, rate: FloatArray, step: float, noise: float) -> tuple[FloatArray, Integrated, str]:
     """The angle of a swing: the integral without a line and without waves that are slower."""
     turned, size = _integral(rate, step), 4 * len(t)
     seen = np.abs(np.fft.rfft((rate - rate.mean()) * np.hanning(len(t)), size))
@@ -160,7 +160,7 @@ def _swung(t: FloatArray, rate: FloatArray, step: float, noise: float) -> tuple[
     )
     std = abs(halves[1] - halves[0]) / 2
     words = f"its zero ({_shown(zero, std)}) is that of a swing at {swing_hz:.3g} Hz"
-    return angle, Gyroscope(std, noise, swing_hz), words
+    return angle, Integrated(std, noise, swing_hz), words
 
 
 def _slow(times_s: FloatArray, swing_hz: float) -> FloatArray:

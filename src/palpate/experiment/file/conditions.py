@@ -102,7 +102,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "wheel": Condition("objects that roll", None, lambda m: m.mechanism.wheel is not None),
     "floor": Condition("objects on a floor", None, lambda m: bool(m.mechanism.floor)),
     "base": Condition("objects of mechanism: planar", None, lambda m: m.mechanism.floor == "base"),
-    "linkage": Condition("objects with a linkage of measured lengths", None, lambda m: bool(m.mechanism.lengths)),
+    "linkage": Condition("objects with a linkage of measured lengths", None, lambda m: bool(m.mechanism.sizes)),
     "mass": Condition(
         "models with a mass among their parameters", None, lambda m: "kg" in [p.unit for p in m.parameters.values()]
     ),

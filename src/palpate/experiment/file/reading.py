@@ -586,7 +586,7 @@ def object_model(experiment: Experiment[Any]) -> Model:
             if wrong:
                 raise experiment.problem(f"{key}.{name}", wrong)
     # links as long as houses: only their ratios count in the balance, so nothing else would show it
-    lengths = model.mechanism.lengths
+    lengths = [size for size, unit in model.mechanism.sizes.values() if unit == "m"]
     if lengths and not SHORTEST_M <= max(abs(length) for length in lengths) <= LONGEST_M:
         stated = ", ".join(f"{length:g}" for length in lengths)
         wrong = f"links of {stated} m do not belong to an object that people move by hand"

@@ -13,7 +13,7 @@ from palpate.findings import Finding
 from palpate.motion import cloud as clouds
 from palpate.motion.cloud import Cloud, Markers
 from palpate.motion.faults import Faults
-from palpate.motion.integration import Gyroscope
+from palpate.motion.integration import Integrated
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Poses
 from palpate.recording import Recording
@@ -45,7 +45,7 @@ class Body:
     reference: str = ""
     """Where the body's own frame was measured: static, still or mean of markers; nothing: the recording has it."""
     findings: tuple[Finding, ...] = ()
-    gyroscope: Gyroscope | None = None
+    integrated: Integrated | None = None
     """Whose rate was integrated to the poses."""
     contradicted: Mapping[str, float] = field(default_factory=dict[str, float])
     """Key of `uncertain` -> by how much gravity surely contradicts it."""

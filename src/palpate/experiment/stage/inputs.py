@@ -22,7 +22,7 @@ from palpate.motion import derivatives
 from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, resampled_sign, without_lost
 from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_motion, signal_noise, window_samples
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
-from palpate.motion.integration import Gyroscope
+from palpate.motion.integration import Integrated
 from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
@@ -92,19 +92,19 @@ def choose_filtering(
     bandwidth_hz: float | None = None,
     window_s: float | None = None,
     smoothed: Smoothed | None = None,
-    gyroscope: Gyroscope | None = None,
+    integrated: Integrated | None = None,
 ) -> Filtering:
     """A low-pass and a window of the derivatives that suit measured coordinates (samples, positions), rad and m.
 
     What is not stated follows from their spectrum and noise; still: a segment (s) in which nothing moves shows the
-    noise best. smoothed: by all instruments, whose noise is known. gyroscope: whose rate
+    noise best. smoothed: by all instruments, whose noise is known. integrated: whose rate
     was integrated.
     """
     rate = rate_hz(times_s)
     if bandwidth_hz is None:
         units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
-        if gyroscope is not None:
-            drawn = gyroscope.drawn(times_s, np.random.default_rng(0))[:, None]
+        if integrated is not None:
+            drawn = integrated.drawn(times_s, np.random.default_rng(0))[:, None]
             both = [np.gradient(np.gradient(x, 1 / rate, axis=0), 1 / rate, axis=0) for x in (q, drawn)]
             chosen = derivatives.acceleration_bandwidth(both[0], both[1], rate)
         elif smoothed is None:
@@ -241,7 +241,7 @@ class Inputs:
     """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
     unloaded: bool = False
     """Nobody touches it and no sensor is there: it moves by what is known of it (`belief.fixed`)."""
-    gyroscope: Gyroscope | None = None
+    integrated: Integrated | None = None
     """Whose rate was integrated to the main coordinate."""
     zero_error: FloatArray | None = None
     """(sensors, 6): by how much the zeros are taken to be off, N and N m."""
@@ -266,7 +266,7 @@ class Inputs:
     @property
     def drift(self) -> float:
         """By how much the speed of an acceleration that was integrated drifts (RMS), m/s; 0 of other motions."""
-        return self.gyroscope.zero_std if self.gyroscope is not None and self.gyroscope.rests else 0.0
+        return self.integrated.zero_std if self.integrated is not None and self.integrated.rests else 0.0
 
     @property
     def seen_position(self) -> FloatArray:
@@ -497,8 +497,8 @@ def noisier(inputs: Inputs, rng: np.random.Generator) -> Inputs:
     """The same with the noise of its coordinates once more."""
     if inputs.smoothed is not None:
         return replace(inputs, smoothed=inputs.smoothed.noisier())
-    if inputs.gyroscope is not None:
-        return replace(inputs, q=inputs.q + inputs.gyroscope.drawn(inputs.times_s, rng)[:, None])
+    if inputs.integrated is not None:
+        return replace(inputs, q=inputs.q + inputs.integrated.drawn(inputs.times_s, rng)[:, None])
     return replace(inputs, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs))
 
 

@@ -42,6 +42,7 @@ from palpate.identify.balance import Balance
 from palpate.identify.pieces import PIECES, SHORTEST_PIECE_S
 from palpate.identify.shapes import Profile, Shaped, with_shapes
 from palpate.identify.solution import drawn_values
+from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.motion.trajectory import Instrument, Path, States, Trajectory
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, symmetric_inverse, triangular
@@ -187,7 +188,7 @@ def joint(fit: Fit, besides: Sequence[Variation] = (), tell: Tell = silent) -> F
     together = _joint(fit, besides, portion(tell, 0.0, 0.6))
     found = _links_off(together)
     if np.abs(found).max(initial=0.0) > FAR:  # what they do is not linear: once more where they were found
-        mechanism = fit.inputs.mechanism.with_lengths(together.inputs.mechanism.lengths)
+        mechanism = fit.inputs.mechanism.with_sizes(_sizes(together.inputs.mechanism))
         inputs = fit.inputs.with_model(replace(fit.inputs.model, mechanism=mechanism))
         balance, (_, solution) = whole_balance(inputs, fit.moved, fit.balance), fit.again(inputs)
         besides = [replace(v, inputs=v.inputs.with_model(inputs.model)) for v in besides]
@@ -257,15 +258,20 @@ def _links(inputs: Inputs, untried: dict[str, str]) -> tuple[Variation, ...]:
 def _on_links(model: Model, variations: Sequence[Variation], off: FloatArray, untried: dict[str, str]) -> Model:
     """With links as long as they were found: parameters hold for these."""
     mechanism = model.mechanism
-    lengths = np.array(mechanism.lengths)
+    stated = _sizes(mechanism)
+    found = dict(stated)
     for v, by in zip(variations, off.tolist(), strict=True):
-        if v.name == "links":
-            lengths += by * (np.array(v.inputs.mechanism.lengths) - mechanism.lengths)
+        for name, size in _sizes(v.inputs.mechanism).items() if v.name == "links" else ():
+            found[name] += by * (size - stated[name])
     try:
-        return replace(model, mechanism=mechanism.with_lengths(lengths.tolist()))
+        return replace(model, mechanism=mechanism.with_sizes(found))
     except PalpateError as error:
         untried["links"] = str(error)
         return model
+
+
+def _sizes(mechanism: Mechanism) -> dict[str, float]:
+    return {name: size for name, (size, _) in mechanism.sizes.items()}
 
 
 def _balance_with(fit: Fit, variation: Variation, untried: dict[str, str]) -> Balance | None:

@@ -120,14 +120,14 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
     x = recordings.stacked(experiment, key, recording, names, [units[kind]] * len(names))
     with experiment.at(key):
         even = evenly_sampled(recording[names[0]].clock.times_s, x, what=kind)
-        q, gyroscope, findings, off = even.seen_x[:, 0], None, list[Finding](), dict[str, float]()
+        q, integrated, findings, off = even.seen_x[:, 0], None, list[Finding](), dict[str, float]()
         if kind == "angle":
             seen = np.isfinite(q)
             q = q.copy()
             q[seen] = np.unwrap(q[seen])
         elif kind == "angular_rate":
             about = main_direction(even.x)
-            angle, gyroscope, words = angle_of_rate(even.times_s, even.x @ about, swings=False)
+            angle, integrated, words = angle_of_rate(even.times_s, even.x @ about, swings=False)
             if len(names) == 3 and float(np.max(angle)) < -float(np.min(angle)):
                 angle = -angle
             q = np.where(np.isfinite(even.seen_x).all(axis=1), angle, np.nan)
@@ -140,10 +140,10 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
             if len(rests) == 1:
                 wrong = "after a single rest nothing tells how far an acceleration that is integrated twice has drifted"
                 raise experiment.problem("segments.static", wrong, RESTS)
-            travel, gyroscope = travel_of_acceleration(even.times_s, even.x, rests)
+            travel, integrated = travel_of_acceleration(even.times_s, even.x, rests)
             q = np.where(np.isfinite(even.seen_x).all(axis=1), travel, np.nan)
             evidence = f"the travel is the acceleration integrated twice, with {len(rests)} rests"
-            vague = f"it drifts by some {1e3 * gyroscope.zero_std:.2g} mm/s, and what follows the position is vague"
+            vague = f"it drifts by some {1e3 * integrated.zero_std:.2g} mm/s, and what follows the position is vague"
             doubts, off = judge_accelerometer(even.times_s, even.x)
             findings += [Finding("accelerometer", f"{evidence}: {vague}", key), *doubts]
     n, line = len(q), np.eye(3)[0 if slides else 2]
@@ -160,7 +160,7 @@ def _along(experiment: Experiment[Any], recording: Recording, kind: str, names: 
         frames=_frames(experiment),
         points=experiment.config.poses.points,
         findings=tuple(findings),
-        gyroscope=gyroscope,
+        integrated=integrated,
         contradicted=off,
     )
 

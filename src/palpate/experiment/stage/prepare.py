@@ -58,7 +58,7 @@ from palpate.motion.clock import ClockMap, Even
 from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion
-from palpate.motion.integration import Gyroscope
+from palpate.motion.integration import Integrated
 from palpate.motion.joints import screw_of_hinge
 from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
 from palpate.motion.plausibility import judge_imu
@@ -166,7 +166,9 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         model=model,
         times_s=even.times_s,
         sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
-        filtering=filtering_of(experiment, model, even.times_s, q, static, doubts=findings, gyroscope=table.gyroscope),
+        filtering=filtering_of(
+            experiment, model, even.times_s, q, static, doubts=findings, integrated=table.integrated
+        ),
         q=q,
         measured=np.where(np.isfinite(even.seen_x[:, 1:2]), wrench, np.nan)[None],
         zero="none" if static is None or free else "still",
@@ -175,7 +177,7 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         belief=belief,
         links_std_m=_links_std(experiment, model),
         unloaded=free,
-        gyroscope=table.gyroscope,
+        integrated=table.integrated,
     )
     _check_reach(experiment, model, position, findings)
     check_seen_segments(experiment, inputs, segments)
@@ -217,7 +219,7 @@ def _links_std(experiment: Experiment[Any], model: Model) -> float:
     uncertain = experiment.config.uncertain
     stated = uncertain is not None and uncertain.links is not None
     published = isinstance(experiment.config.filtering, PublishedPart)
-    return 0.0 if not model.mechanism.lengths or stated or published else TAPE_MEASURE_M
+    return 0.0 if not model.mechanism.sizes or stated or published else TAPE_MEASURE_M
 
 
 # --- markers and load cells -----------------------------------------------------------------------------------------
@@ -308,7 +310,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         model=model,
         times_s=times,
         sensors=sensors,
-        filtering=filtering_of(experiment, model, times, q, static, smoothed, findings, gyroscope=body.gyroscope),
+        filtering=filtering_of(experiment, model, times, q, static, smoothed, findings, integrated=body.integrated),
         q=q,
         smoothed=smoothed,
         poses=poses,
@@ -328,7 +330,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         closed_std=closed_std,
         links_std_m=_links_std(experiment, model),
         at_contact=at_contact,
-        gyroscope=body.gyroscope,
+        integrated=body.integrated,
     ).with_zero(zero)
     check_seen_segments(experiment, inputs, segments)
     offset, clock = None, stated_clock(experiment, "wrench", cells[0].even, body)
@@ -429,8 +431,8 @@ def _zero_position(
             )
             findings.append(Finding("closed", evidence, severity=severity))
     low, high = float(np.nanmin(position)) - zero, float(np.nanmax(position)) - zero
-    gyroscope, seen = captured.body.gyroscope, captured.body.poses.times_s
-    drift = 0.0 if gyroscope is None else 3 * gyroscope.zero_std * float(np.ptp(seen))  # and then it only seems so
+    integrated, seen = captured.body.integrated, captured.body.poses.times_s
+    drift = 0.0 if integrated is None else 3 * integrated.zero_std * float(np.ptp(seen))  # and then it only seems so
     if low < -2 * limit - drift and not model.mechanism.endless:
         evidence, remedy = f"the position reaches {show(low, '.1f')}: the object was not shut at its zero", ""
         if -low > high:
@@ -611,7 +613,7 @@ def filtering_of(
     smoothed: Smoothed | None = None,
     doubts: Sequence[Finding] = (),
     *,
-    gyroscope: Gyroscope | None = None,
+    integrated: Integrated | None = None,
 ) -> Filtering:
     """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates.
 
@@ -633,7 +635,7 @@ def filtering_of(
             bandwidth_hz=part.bandwidth,
             window_s=part.window,
             smoothed=smoothed,
-            gyroscope=gyroscope,
+            integrated=integrated,
         )
 
 

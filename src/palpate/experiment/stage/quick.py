@@ -91,7 +91,7 @@ def retuned(prepared: Prepared, experiment: Experiment[Any], handles: Handles | 
     inputs, filtering = replace(before, model=model, belief=belief), before.filtering
     if before.imu is None:
         whose = (before.times_s, before.q, before.static, before.smoothed)
-        filtering = filtering_of(experiment, model, *whose, gyroscope=before.gyroscope)
+        filtering = filtering_of(experiment, model, *whose, integrated=before.integrated)
         return replace(prepared, inputs=replace(inputs, filtering=filtering), begun=None)
     band: float = experiment.config.filtering.bandwidth or HANDLE_HZ if filtering.lowpass is not None else 0.0
     if filtering.lowpass is not None:

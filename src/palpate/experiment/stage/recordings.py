@@ -19,7 +19,7 @@ from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, evenly_sampled
 from palpate.motion.frames import coordinate_of_path
-from palpate.motion.integration import Gyroscope, angle_of_rate
+from palpate.motion.integration import Integrated, angle_of_rate
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
@@ -144,7 +144,7 @@ class Table:
     even: Even
     """(samples, 2): coordinate (rad, m) and effort (N m, N)."""
     findings: tuple[Finding, ...]
-    gyroscope: Gyroscope | None = None
+    integrated: Integrated | None = None
     """Whose rate was integrated."""
 
 
@@ -197,10 +197,10 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, 
     known = {f.place for f in findings if f.cause in ("frozen", "constant", "clipping")}
     if not part.free:
         findings += [f for f in check_pair(even.times_s, even.x, pair, used) if f.place not in known]
-    gyroscope = None
+    integrated = None
     if part.angular_rate is not None:
         with experiment.at("recordings.signals.angular_rate"):
-            angle, gyroscope, words = angle_of_rate(even.times_s, even.x[:, 0], swings=part.free)
+            angle, integrated, words = angle_of_rate(even.times_s, even.x[:, 0], swings=part.free)
         even = replace(even, x=np.column_stack([angle, even.x[:, 1]]))
         findings.append(Finding("gyroscope", f"the angle is the integral of {names[0]!r}: {words}"))
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
@@ -222,9 +222,9 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, 
         even = replace(even, x=np.column_stack([even.x[:, 0], late]))
     rows = len(even.times_s)
     even = slower(even)
-    if gyroscope is not None:  # of means of several samples
-        gyroscope = replace(gyroscope, noise=gyroscope.noise / np.sqrt(rows // len(even.times_s)))
-    return Table(even, tuple(findings + _travel_findings(experiment, model, even)), gyroscope)
+    if integrated is not None:  # of means of several samples
+        integrated = replace(integrated, noise=integrated.noise / np.sqrt(rows // len(even.times_s)))
+    return Table(even, tuple(findings + _travel_findings(experiment, model, even)), integrated)
 
 
 def read_axes(experiment: Experiment[Any], part: SignalsPart, model: Model) -> Table:

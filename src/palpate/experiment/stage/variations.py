@@ -84,7 +84,7 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
     since_s = float(inputs.times_s.mean() if inputs.static is None else np.mean(inputs.static))
-    for off in () if inputs.gyroscope is None else inputs.gyroscope.drifts(inputs.times_s, since_s):
+    for off in () if inputs.integrated is None else inputs.integrated.drifts(inputs.times_s, since_s):
         yield Variation("rate_zero", inputs.with_positions(inputs.q + off[:, None]))
     for other in () if inputs.smoothed is None else inputs.smoothed.sways():
         yield Variation("motion", replace(inputs, smoothed=other))
@@ -161,7 +161,7 @@ def _imu_scaled(accelerometer: int, gyroscope: int) -> Ways:
 def _instrument_scaled(accelerometer: int, gyroscope: int) -> Ways:
     """Of an IMU, or of one whose signal was integrated: what follows from it grows as it does."""
     of_imu = _imu_scaled(accelerometer, gyroscope)
-    return lambda x, by: of_imu(x, by) if x.gyroscope is None else [x.with_positions(x.q * (1 + by))]
+    return lambda x, by: of_imu(x, by) if x.integrated is None else [x.with_positions(x.q * (1 + by))]
 
 
 def _with_fixed(inputs: Inputs, by: float) -> list[Inputs]:
@@ -299,13 +299,13 @@ def taken_as_exact(fit: Fit) -> list[str]:
     """Keys of `uncertain` that apply to these inputs but were not declared."""
     x, mechanism = fit.inputs, fit.inputs.mechanism
     keys = ["fixed"] if x.unloaded else ["load_cell_scale"]
-    if x.gyroscope is not None:
-        keys.append("accelerometer_scale" if x.gyroscope.rests else "gyroscope_scale")
+    if x.integrated is not None:
+        keys.append("accelerometer_scale" if x.integrated.rests else "gyroscope_scale")
     if x.imu is not None:
         keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
     if x.poses is not None:
         keys += ["sensor_position", "sensor_rotation", "tilt"]
-    links = None if x.links_std_m > 0 else mechanism.lengths or None
+    links = None if x.links_std_m > 0 else mechanism.sizes or None
     one = {"closed": x.main, "links": links, "wheel_radius": mechanism.wheel, "mass": x.belief.mass}
     keys += [key for key, what in one.items() if what is not None]
     return [key for key in keys if key not in fit.sources and key not in fit.untried]
