@@ -26,7 +26,7 @@ from palpate.physics.units import along, shown, told_apart
 
 MOVED_SHARE = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
-UNLIKELY = 2.0
+UNLIKELY = 3.0
 """Times a spline's curve between the knots of a table from which straight lines are wrong; the intervals hold less."""
 BUILT_UP = (0.25, 1.0)
 """Thresholds over the width in which a force follows a reversal."""
