@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from ruamel.yaml import YAML
 
 from palpate.files import replacing
 
@@ -217,9 +218,13 @@ SLOW = (
 )
 """What takes a large part of a run and depends on its arguments alone: many tests read the same recording."""
 
+SIMULATED = "tests.oracles.doors_of_other_make"
 MATLAB = "scipy.io.matlab._mio5"
 STEPS = ("runtime.stepper.step_terms",)
 """Steps that are derived from a model's equations and compiled: functions, so each process keeps its own."""
+
+UNPICKLABLE = (pickle.PicklingError, AttributeError, TypeError)
+"""Of arguments with parts that a test has made up."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -227,7 +232,8 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """In a run of the tests, `SLOW` functions are called once with the same arguments, whichever process asks.
 
     Not those of modules that nobody has imported: tests of tests would wait for them. `STEPS` are made once in each
-    process, and MATLAB files are stored instead of deflated, which noise does not become smaller by.
+    process, and MATLAB files are stored instead of deflated, which noise does not become smaller by. Doors of other
+    make are simulated once, and the same text of a YAML file is read once in each process.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
@@ -238,6 +244,10 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             if module in sys.modules:
                 called = getattr(sys.modules[module], function)
                 patch.setattr(f"{module}.{function}", _remembering(called, folder) if name in SLOW else _kept(called))
+        if SIMULATED in sys.modules:
+            simulate = sys.modules[SIMULATED].simulate
+            patch.setattr(f"{SIMULATED}.simulate", lru_cache(4)(_remembering(simulate.__wrapped__, folder)))
+        patch.setattr(YAML, "load", _read_once(YAML.load))
         if MATLAB in sys.modules:
             patch.setattr(f"{MATLAB}.zlib", SimpleNamespace(compress=partial(zlib.compress, level=0)))
         yield
@@ -245,7 +255,10 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def _remembering(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
-        key = pickle.dumps((function.__module__, function.__name__, args, options))
+        try:
+            key = pickle.dumps((function.__module__, function.__name__, args, options))
+        except UNPICKLABLE:
+            return function(*args, **options)
         file = folder / sha256(key).hexdigest()
         if file.exists():
             return pickle.loads(file.read_bytes())  # a copy for everybody
@@ -263,11 +276,26 @@ def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         try:
             key = pickle.dumps(args)
-        except (pickle.PicklingError, AttributeError, TypeError):  # parts that a test has made up
+        except UNPICKLABLE:
             return function(*args)
         if key not in made:
             made[key] = function(*args)
         return made[key]
+
+    return call
+
+
+def _read_once(load: Callable[[YAML, Any], Any]) -> Callable[[YAML, Any], Any]:
+    """Of a text that was read before, a copy of what was in it."""
+    read: dict[tuple[Any, str], bytes] = {}
+
+    def call(yaml: YAML, source: Any) -> Any:
+        if not isinstance(source, str):
+            return load(yaml, source)
+        key = str(yaml.typ), source
+        if key not in read:
+            read[key] = pickle.dumps(load(yaml, source))
+        return pickle.loads(read[key])
 
     return call
 
@@ -311,7 +339,7 @@ def pytest_collection_finish() -> None:
     """What all modules have imported stays: the search for garbage, a twentieth of the time, need not go through it."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

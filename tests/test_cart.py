@@ -139,12 +139,12 @@ def test_dry_friction_in_the_pivots_of_casters_is_found(tmp_path: Path) -> None:
 
 def test_a_trail_that_is_wrong_is_named_and_found_where_the_data_shall_tell_it(tmp_path: Path) -> None:
     cart = carts.with_casters(carts.random_cart(2), 2, ((0.45, 0.22), (0.45, -0.22)))
-    stated = f"trail: {1.08 * cart.trail:.5f} m"
+    stated = f"trail: {0.85 * cart.trail:.5f} m"  # 7 mm less: what a tape measure has off is found along
     data = identified(tmp_path, cart, 2, f"object: walker\nmechanism: {{{stated}}}\n")
     assert not data["verdict"]["passed"]
-    off = re.search(r"another trail than stated, as if it were (.*) mm less", data["verdict"]["reasons"][0])
+    off = re.search(r"another trail than stated, as if it were (.*) mm more", data["verdict"]["reasons"][0])
     assert off is not None
-    assert float(off[1]) == pytest.approx(80 * cart.trail, rel=0.2)
+    assert float(off[1]) == pytest.approx(150 * cart.trail, rel=0.2)
     assert "mechanism: {estimate: [trail]}" in data["verdict"]["reasons"][0]
     assert not outside(data, cart.truth)
     data = identified(tmp_path, cart, 2, f"object: walker\nmechanism: {{{stated}, estimate: [trail]}}\n")

@@ -70,7 +70,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("test: {samples: [51066", "test: {samples: [40000", ["line 19", "segments.test", "overlaps", "segments.train"]),
     ("[51066, 66693]", "[66693, 51066]", ["line 19", "ends before it begins"]),
     ("exp1_036", "exp1_063", ["line 8", "recordings.wrench.file", "no such file", "exp1_036.mat"]),
-    ("imu_pose:\n", "imu_pose: [\n", ["line 12", "Check indentation"]),
+    ("imu_pose:\n", "imu_pose: [\n", ["line 10", "the bracket [ is not closed"]),
     ("clocks: auto", "clocks: {wrench: 17757}", ["line 14", "clocks.imu", "missing"]),
     ("clocks: auto", "clocks: manual", ["line 14", "clocks", "'auto'"]),
     ("type: cylinder", "type: cilinder", ["line 23", "prior.shape", "'cylinder'"]),

@@ -23,7 +23,7 @@ from palpate.twin.person import Session, simulate
 from studies.objects import OUTSIDE, outcome
 from tests.command import palpate as command
 
-SHORT = Session(still_s=2.5, sweep_s=12.0, steps=12.0, blocks=(("train", 16.0), ("test", 7.0)), tail_s=0.5)
+SHORT = Session(still_s=2.5, sweep_s=9.0, steps=12.0, blocks=(("train", 13.0), ("test", 6.0)), tail_s=0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_the_stored_effort_moves_somebody_elses_pendulum_the_same_way() -> None:
     twin = guided_twin("pendulum", 3, SHORT)
     truth, _ = moved(twin)
     p, t = twin.model.values, truth.times_s
-    first = int(np.argmax(t > 17.0))
+    first = int(np.argmax(t > 14.0))
     last = first + round(1.2 / (t[1] - t[0]))
 
     def slope(s: float, y: np.ndarray) -> list[float]:

@@ -45,7 +45,7 @@ def pool(values: Sequence[float], stds: Sequence[float], *, freedoms: float = 10
     freedoms: of each take's own noise, as its interval implies. common: a standard deviation that all takes share, such
     as the pull of one prior: no number of takes averages it away.
     """
-    from scipy.stats import f, t
+    from scipy.special import fdtrc, stdtrit
 
     x, s = np.asarray(values, dtype=float), np.asarray(stds, dtype=float)
     n = len(x)
@@ -58,8 +58,8 @@ def pool(values: Sequence[float], stds: Sequence[float], *, freedoms: float = 10
     mean, within = _mean(x, w), 1 / float(w.sum())
     scatter = float(w @ (x - mean) ** 2) / (n - 1) * within
     std = float(np.sqrt(max(within, scatter)))
-    half = float(np.hypot(t.ppf(0.975, n - 1) * std, 1.96 * common))
-    return Pooled(mean, std, float(np.sqrt(between)), float(f.sf(Q / (n - 1), n - 1, n * freedoms)), half)
+    half = float(np.hypot(stdtrit(n - 1, 0.975) * std, 1.96 * common))
+    return Pooled(mean, std, float(np.sqrt(between)), float(fdtrc(n - 1, n * freedoms, Q / (n - 1))), half)
 
 
 def _between(x: FloatArray, s: FloatArray) -> float:
@@ -149,14 +149,14 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
 def _freedoms(entry: Mapping[str, Any]) -> float:
     """Of the noise: those of Student's t whose quantile the interval was made with."""
     from scipy.optimize import brentq
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     half = entry["ci95"][1] - entry["value"]  # of a positive number the lower end may be cut off
     others = sum((1.96 * float(entry.get(key) or 0.0)) ** 2 for key in COMMON)
     quantile = float(np.sqrt(max(half**2 - others, 0.0))) / entry["noise"]
-    if quantile <= float(t.ppf(0.975, 1000)):
+    if quantile <= float(stdtrit(1000, 0.975)):
         return 1000.0
-    return float(brentq(lambda n: float(t.ppf(0.975, n)) - min(quantile, 12.0), 1.0, 1000.0))
+    return float(brentq(lambda n: float(stdtrit(n, 0.975)) - min(quantile, 12.0), 1.0, 1000.0))
 
 
 def _findings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]) -> Iterator[Finding]:

@@ -405,6 +405,10 @@ class Mechanism(ABC):
             "np.arctan2(poses.position[:, 2], poses.position[:, 0])[:, None]"
         )
 
+    def coordinates_changed(self, poses: Poses, before: Self) -> FloatArray:
+        """By how much these positions are others than with the sizes that it had before, (samples, positions)."""
+        return self.coordinates_of(poses) - before.coordinates_of(poses)
+
     def unsettled(self, poses: Poses) -> BoolArray:
         """(samples,): where the path does not tell the positions that follow from it."""
         return np.zeros(len(poses), dtype=bool)

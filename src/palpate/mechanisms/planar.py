@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -287,13 +287,23 @@ class Planar(Mechanism):
             )
         yaw = unwrapped(np.arctan2(R[:, 1, 0], R[:, 0, 0]))
         x, y = np.where(seen[:, None], poses.position[:, :2], np.nan).T
-        swivels = [self._follow(x, y, yaw, pivot)[0] for pivot in self.casters]
+        swivels = [self._follow(x, y, yaw, pivot).swivel for pivot in self.casters]
         return np.stack([x, y, np.where(seen, yaw, np.nan), *swivels], axis=1)
+
+    def coordinates_changed(self, poses: Poses, before: Self) -> FloatArray:
+        """Swivels of casters that are elsewhere than before, or have another trail; nothing else follows the sizes."""
+        x, y, yaw = replace(self, casters=(), estimate=False).coordinates_of(poses).T
+        changes = np.where(poses.seen[:, None], np.zeros(3 + len(self.casters)), np.nan)
+        for i, (pivot, other) in enumerate(zip(self.casters, before.casters, strict=True)):
+            if (pivot, self.trail) != (other, before.trail):
+                now, then = self._follow(x, y, yaw, pivot), before._follow(x, y, yaw, other)
+                changes[:, 3 + i] = now.swivel - then.swivel
+        return changes
 
     def unsettled(self, poses: Poses) -> BoolArray:
         """Where nobody can tell a caster's swivel: before it has followed, or while it turns round."""
         q = replace(self, casters=(), estimate=False).coordinates_of(poses)
-        stds = [self._follow(q[:, 0], q[:, 1], q[:, 2], pivot)[1] for pivot in self.casters]
+        stds = [self._follow(q[:, 0], q[:, 1], q[:, 2], pivot).std for pivot in self.casters]
         return np.max(stds, axis=0, initial=0.0) > _UNKNOWN if stds else np.zeros(len(poses), dtype=bool)
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
@@ -347,10 +357,8 @@ class Planar(Mechanism):
         kept = {n: replace(full[n], ratio=tuple(full[n].ratio[i] for i in self._kept)) for n in self.coordinates}
         return replace(k, coordinates=kept)
 
-    def _follow(
-        self, x: FloatArray, y: FloatArray, yaw: FloatArray, pivot: tuple[float, float]
-    ) -> tuple[FloatArray, FloatArray]:
-        """(samples,) the swivel of a caster whose body takes this path, and its standard deviation, rad.
+    def _follow(self, x: FloatArray, y: FloatArray, yaw: FloatArray, pivot: tuple[float, float]) -> _Followed:
+        """How a caster follows the path that its body takes.
 
         The direction h of a wheel that is drawn along the path of its pivot follows h' = sin(u - h) |p'| / t, u the
         path's own. For a straight piece d the vector (cos h/2, sin h/2) is multiplied by
@@ -360,7 +368,8 @@ class Planar(Mechanism):
         """
         known = np.isfinite(x) & np.isfinite(yaw)
         if not known.any():
-            return np.full(len(x), np.nan), np.full(len(x), np.inf)
+            nothing = np.full(len(x), np.nan)
+            return _Followed(known, nothing, nothing, nothing[1:], nothing[1:], self.trail)
         at = np.arange(len(x))
         x, y, turn = (np.interp(at, at[known], z[known]) for z in (x, y, yaw))
         c, d = np.cos(turn), np.sin(turn)
@@ -372,13 +381,36 @@ class Planar(Mechanism):
         start = np.array([math.cos(turn[0] / 2), math.sin(turn[0] / 2)])
         half = np.concatenate([start[:, None], np.einsum("ijn,j->in", products, start)], axis=1)
         heading = np.unwrap(2 * np.arctan2(half[1], half[0]))
+        return _Followed(known, heading, turn, dx, dy, self.trail)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Followed:
+    """The heading of a caster on the path of its pivot, rad, the body's yaw, and the path's pieces, m."""
+
+    known: BoolArray
+    heading: FloatArray
+    yaw: FloatArray
+    dx: FloatArray
+    dy: FloatArray
+    trail: float
+
+    @property
+    def swivel(self) -> FloatArray:
+        """(samples,) rad, against the body."""
+        return np.where(self.known, self.heading - self.yaw, np.nan)
+
+    @property
+    def std(self) -> FloatArray:
+        """(samples,) how well that is known, rad."""
+        if not self.known.any():
+            return np.full(len(self.known), np.inf)
         # dh of a step: that before it times the growth, and what creeps meanwhile
-        drawn = (dx * np.cos(heading[:-1]) + dy * np.sin(heading[:-1])) / self.trail
+        drawn = (self.dx * np.cos(self.heading[:-1]) + self.dy * np.sin(self.heading[:-1])) / self.trail
         growth = np.exp(-2 * np.clip(drawn, -5.0, 5.0))
-        maps = np.array([growth, _CREEP**2 * way / self.trail])
+        maps = np.array([growth, _CREEP**2 * np.hypot(self.dx, self.dy) / self.trail])
         maps = running(maps, lambda b, a: np.minimum([b[0] * a[0], b[0] * a[1] + b[1]], _LOST))
-        variance = np.concatenate([[math.pi**2], maps[0] * math.pi**2 + maps[1]])
-        return np.where(known, heading - turn, np.nan), np.sqrt(variance)
+        return np.sqrt(np.concatenate([[math.pi**2], maps[0] * math.pi**2 + maps[1]]))
 
 
 def _swivel_of(caster: str) -> str:

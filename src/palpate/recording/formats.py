@@ -24,6 +24,8 @@ C3D_PROCESSORS = range(83, 87)
 """83 + 1 Intel, + 2 DEC, + 3 SGI; a few old files have 83."""
 # A preamble this long in front of seven or more number columns is an instrument's export, not a plain table.
 _PREAMBLE_LINES, _IMU_COLUMNS = 10, 7
+_IMU_WORDS = {b"data_start": rb"(?m)^\W*data_start\W*$", b"scaledaccel": rb"scaledaccel[xyz]"}
+"""What a MicroStrain file says, in small letters: the word, looked for first because it takes no time, and how."""
 # The class of a struct in MATLAB's first element, where its fields' names end, and those of a capture.
 _STRUCT, _STRUCT_BYTES, _FIELDS = 2, 2048, (b"\x00X\x00", b"\x00Y\x00")
 _EXTRAS = {"ezc3d": "c3d", "h5py": "hdf5", "pinocchio": "pinocchio", "rosbags": "ros"}
@@ -209,8 +211,8 @@ def _vicon(head: bytes, _: Path) -> bool:
 
 
 def _microstrain(head: bytes, _: Path) -> bool:
-    lines = _text_lines(head)
-    if lines and re.search(rb"(?m)^\W*DATA_START\W*$|scaledaccel[xyz]", head, re.IGNORECASE):
+    lines, small = _text_lines(head), head.lower()
+    if lines and any(word in small and re.search(pattern, small) for word, pattern in _IMU_WORDS.items()):
         return True
     start = numeric_from(lines, ",", _IMU_COLUMNS)
     return start is not None and start >= _PREAMBLE_LINES

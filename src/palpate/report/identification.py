@@ -313,7 +313,7 @@ def write_figures(
     slugs = [re.sub(r"[^a-z0-9]+", "-", f.title.lower()).strip("-")[:60].strip("-") for f in figures]
     paths = [Path(folder) / f"{i:02d}-{slug}.{format}" for i, slug in enumerate(slugs, start=1)]
     for path, figure in zip(paths, figures, strict=True):
-        save_figure(path, figure)
+        save_figure(figure, path)
     return paths
 
 

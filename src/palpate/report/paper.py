@@ -43,12 +43,14 @@ _DASHES = {"dash": (0, (5, 3)), "dot": (0, (1, 2)), "solid": "solid"}
 _SYMBOLS = {"circle": "o", "diamond": "D", "x-thin-open": "x", "square": "s"}
 
 
-def save_figure(path: Path, figure: Figure) -> None:
-    """Draw a figure of the page into an SVG or PDF file, atomically; the same data give the same file."""
+def save_figure(figure: Figure, *paths: Path) -> None:
+    """Draw a figure of the page into SVG or PDF files, atomically; the same data give the same file."""
     drawn, style = draw(figure)
-    metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None}
-    with replacing(path) as temporary, style:
-        drawn.savefig(temporary, format=path.suffix[1:], metadata=metadata)
+    with style:
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None}
+            with replacing(path) as temporary:
+                drawn.savefig(temporary, format=path.suffix[1:], metadata=metadata)
 
 
 def draw(figure: Figure) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,9 +48,10 @@ def write_reproduction(folder: Path, runs: Reproduction) -> list[Path]:
 
 def write_reproduction_figures(folder: Path, runs: Reproduction) -> None:
     """Draw the paper's figures in each way, as SVG and PDF."""
-    drawn = [(name, *pair) for name, entry in runs.entries.items() for pair in figures_of(entry).items()]
-    for (name, way, figure), kind in product(drawn, FORMATS):
-        save_figure(folder / f"{name}{'-default' * (way == 'default')}.{kind}", figure)
+    for name, entry in runs.entries.items():
+        for way, figure in figures_of(entry).items():
+            stem = f"{name}{'-default' * (way == 'default')}"
+            save_figure(figure, *(folder / f"{stem}.{kind}" for kind in FORMATS))
 
 
 def write_reproduction_page(path: Path, runs: Reproduction) -> None:

@@ -309,9 +309,7 @@ class Inputs:
         if not mechanism.following or self.poses is None or mechanism.sizes == self.mechanism.sizes:
             return other
         # only what follows from the path differs: `q` may be another than that of the poses, as with noise added
-        return other.with_positions(
-            self.q + mechanism.coordinates_of(self.poses) - self.mechanism.coordinates_of(self.poses)
-        )
+        return other.with_positions(self.q + mechanism.coordinates_changed(self.poses, self.mechanism))
 
     def cut(self, spans: Sequence[tuple[int, int]]) -> Inputs:
         """Stretches [start, stop) of a recording by an IMU, one after the other, each with what filters need of it."""
