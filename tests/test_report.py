@@ -188,8 +188,7 @@ def test_readable_on_400_pixels_and_reachable_by_keyboard(opened):
     assert page.evaluate(UNREADABLE) == []
     keep(page, "door-400-light")
     wide = "[...document.querySelectorAll('.wide')].filter(w => w.checkVisibility() && w.scrollWidth > w.clientWidth)"
-    assert page.evaluate(f"{wide}.length") > 0
-    assert page.evaluate(f"{wide}.every(w => w.tabIndex === 0 && w.ariaLabel)")
+    assert page.evaluate(f"{wide}.map(w => w.ariaLabel)") == []  # tables are cards here: none is cut off
     assert page.evaluate("document.querySelectorAll('summary').length") >= 12
     assert page.evaluate("document.querySelectorAll('nav a').length") >= 10
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(h => +h.tagName[1])")
