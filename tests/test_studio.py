@@ -168,6 +168,7 @@ def test_a_damaged_file_and_a_moved_recording_are_said_and_mended(client: Client
     assert (folder / FILE).read_text() == whole
     (folder.parent / "elsewhere.csv").rename(recording)
     (folder / "old").mkdir()
+    assert "there is no such file" in client.ask(f"/api/page/validate?result=old/result.json&file={FILE}").body.decode()
     (folder / "old" / "result.json").write_text("{")
     client.ask("/api/reload", {"file": FILE})
     assert client.settled(FILE)["work"]["phase"] == "ready"

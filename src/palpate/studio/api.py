@@ -20,12 +20,9 @@ from starlette.routing import Route
 
 from palpate import web
 from palpate.errors import FileProblem, PalpateError
-from palpate.experiment.comparison import compare
-from palpate.experiment.stage.result import read_result
 from palpate.export.js import js_source
-from palpate.files import short_names
 from palpate.model import Model
-from palpate.studio import wizard
+from palpate.studio import pages, wizard
 from palpate.studio.bench import KINDS, Bench, Segments
 from palpate.studio.document import Stale
 from palpate.studio.folder import Folder
@@ -90,7 +87,7 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
         "create": lambda s, x: s.open(
             s.folder.name(wizard.create(s.folder, _text(x, "file"), _text(x, "text")))
         ).state(),
-        "compare": _compare,
+        "compare": lambda s, x: pages.compared(s.folder, _texts(x, "results")),
     }
 
     async def asked(request: Request) -> Response:
@@ -116,6 +113,24 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
     async def in_folder(request: Request) -> Response:
         return await _answered(lambda: _file(session.folder.path(request.path_params["path"])))
 
+    async def judged(request: Request) -> Response:
+        kind, asked = request.path_params["kind"], request.query_params
+        results = asked.getlist("result")
+
+        def made() -> Response:
+            if kind == "compare":
+                text = pages.comparison_page(session.folder, results)
+            elif kind == "validate" and len(results) == 1:
+                text = pages.validation_page(session.folder, results[0], asked.get("file", ""))
+            else:
+                raise PalpateError(f"there is no page {kind!r} of {len(results)} results")
+            return HTMLResponse(text, headers={"content-security-policy": SANDBOX})
+
+        answer = await _answered(made)
+        if answer.status_code == 200:
+            return answer
+        return PlainTextResponse(json.loads(bytes(answer.body))["error"])  # in the frame, where the page would be
+
     async def report(request: Request) -> Response:
         bench = session.bench_of(request.query_params.get("file", ""))
         if bench.full is None:
@@ -134,6 +149,7 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
         Route("/api/folder", listing),
         Route("/api/report", report),
         Route("/api/model.js", model),
+        Route("/api/page/{kind}", judged),
         Route("/api/{name}", asked, methods=["POST"]),
         Route("/files/{path:path}", in_folder),
     ]
@@ -222,12 +238,6 @@ def _lines(session: Session, given: dict[str, Any]) -> Any:
     bench = _bench(session, given)
     ends = _number(given, "from"), _number(given, "to")
     return bench.lines(_texts(given, "keys"), *ends, int(_number(given, "pixels")))
-
-
-def _compare(session: Session, given: dict[str, Any]) -> Any:
-    paths = [session.folder.path(name) for name in _texts(given, "results")]
-    labels = short_names([path.parent for path in paths])
-    return compare(dict(zip(labels, map(read_result, paths), strict=True)))
 
 
 # --- what a request holds -----------------------------------------------------------------------------------------

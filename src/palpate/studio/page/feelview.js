@@ -7,6 +7,8 @@ export function createFeelView(container, studio) {
   container.append(nothing, head, holder);
   let panel = null, key = "", beside = "", mounting = 0;
 
+  /* Results of the same kind of object: at least half of the parameters are the same. */
+  const alike = (a, b) => 2 * Object.keys(a).filter(n => n in b).length >= Math.max(Object.keys(a).length, Object.keys(b).length);
   const source = (file, revision) => `/api/model.js?file=${encodeURIComponent(file)}&v=${revision}`;
 
   async function draw() {
@@ -20,7 +22,7 @@ export function createFeelView(container, studio) {
     const next = JSON.stringify([state.file, state.revision, beside, Boolean(state.result && state.result.current)]);
     if (next === key) return;
     key = next;
-    const mine = ++mounting, models = (folder ? folder.results : []).filter(r => r.model), references = Object.keys((state.result && state.result.references) || {});
+    const mine = ++mounting, models = (folder ? folder.results : []).filter(r => r.model && alike(r.parameters, state.answer.parameters)), references = Object.keys((state.result && state.result.references) || {});
     fill(head, h("h2", {}, `Push it: ${state.title}`), h("p", {class: "soft small"}, "With the mouse, a finger, the arrow keys or a gamepad. Let go and see what it does. The sliders go beyond the intervals."),
       h("label", {class: "small"}, "Beside it ", h("select", {id: "beside", onchange: e => { beside = e.target.value; draw(); }},
         h("option", {value: ""}, "nothing"), references.map(r => h("option", {value: `reference:${r}`, selected: beside === `reference:${r}`}, r)),

@@ -2,17 +2,22 @@
 
 import { ask, between, fill, h, shown, unitText } from "./dom.js";
 
+const LOOK_MS = 5000;
+
 export function createLibrary(container, studio) {
-  const list = h("div", {class: "card"}), compared = h("div", {class: "card", hidden: true}), page = h("div", {class: "card", hidden: true});
-  container.append(list, compared, page);
+  const list = h("div", {class: "card"}), one = h("div", {class: "card", hidden: true}), compared = h("div", {class: "card", hidden: true}), page = h("div", {class: "card", hidden: true});
+  container.append(list, one, compared, page);
   const chosen = new Set();
-  let listed = "", asked = 0;
+  let listed = "", asked = 0, looked = -LOOK_MS;
 
   async function draw() {
     const mine = ++asked;
-    await studio.list();
+    if (performance.now() - looked > LOOK_MS || listed === "") {
+      looked = performance.now();
+      await studio.list();
+    }
     if (mine !== asked || !studio.folder) return;
-    const {results, folder, pages} = studio.folder, key = JSON.stringify([results, pages, [...chosen]]);
+    const {results, folder, pages} = studio.folder, key = JSON.stringify([results, pages]);
     if (key === listed) return;
     listed = key;
     const day = t => new Date(1000 * t).toLocaleString(undefined, {dateStyle: "medium", timeStyle: "short"});
@@ -29,29 +34,32 @@ export function createLibrary(container, studio) {
   }
 
   async function compare() {
-    listed = "";
+    one.hidden = chosen.size !== 1 || !studio.file;
+    if (!one.hidden) fill(one, h("button", {type: "button", id: "validate", onclick: () => frame(`/api/page/validate?${picked()}&file=${encodeURIComponent(studio.file)}`, `on ${studio.file}`)}, `Validate it on ${studio.file}`),
+      h("span", {class: "soft small"}, " the chosen model on these recordings, as palpate validate does"));
     compared.hidden = chosen.size < 2;
     if (compared.hidden) return;
     try {
       const data = await ask("/api/compare", {results: [...chosen]}), labels = Object.keys(data.results);
-      fill(compared, h("h2", {}, "Side by side"), h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Results side by side"}, h("table", {id: "compared"},
+      fill(compared, h("div", {class: "row"}, h("h2", {style: "margin:0"}, "Side by side"), h("button", {type: "button", class: "quiet", id: "comparison", onclick: () => frame(`/api/page/compare?${picked()}`, "Comparison")}, "as a page")), h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Results side by side"}, h("table", {id: "compared"},
         h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "parameter"), labels.map(l => h("th", {class: "n", scope: "col"}, l)), h("th", {class: "n", scope: "col"}, "mean"), h("th", {class: "n", scope: "col"}, "its interval"), h("th", {class: "n", scope: "col"}, "spread between takes"), h("th", {scope: "col"}, "unit"))),
         h("tbody", {}, Object.entries(data.parameters).map(([name, e]) => h("tr", {class: data.differing.includes(name) ? "hit" : null},
           h("td", {}, h("b", {}, name), data.differing.includes(name) ? h("span", {class: "badge warn"}, "differs") : null),
           labels.map(l => h("td", {class: "n"}, e.each[l] ? shown(e.each[l].value, e.each[l].ci95) : "–")),
           h("td", {class: "n"}, e.pooled ? shown(e.pooled.value, e.pooled.ci95) : "–"), h("td", {class: "n"}, e.pooled ? between(e.pooled.ci95) : "–"),
-          h("td", {class: "n"}, e.pooled ? shown(e.pooled.between) : "–"), h("td", {}, unitText(e.unit))))))),
+          h("td", {class: "n"}, e.pooled ? shown(e.pooled.between_takes) : "–"), h("td", {}, unitText(e.unit))))))),
       data.warnings.length ? h("ul", {class: "plain small"}, data.warnings.map(w => h("li", {}, w))) : null);
     } catch (error) {
       fill(compared, h("p", {role: "alert"}, error.message));
     }
   }
 
-  function open(path) {
+  const picked = () => [...chosen].map(r => `result=${encodeURIComponent(r)}`).join("&");
+  const open = path => frame(`/files/${path.split("/").map(encodeURIComponent).join("/")}`, path);
+  function frame(href, title) {
     page.hidden = false;
-    const href = `/files/${path.split("/").map(encodeURIComponent).join("/")}`;
-    fill(page, h("div", {class: "row"}, h("h2", {style: "margin:0"}, path), h("a", {href, target: "_blank", rel: "noopener"}, "in a tab of its own"), h("button", {type: "button", class: "quiet", onclick: () => { page.hidden = true; fill(page); }}, "Close")),
-      h("iframe", {src: href, title: path, sandbox: "allow-scripts"}));
+    fill(page, h("div", {class: "row"}, h("h2", {style: "margin:0"}, title), h("a", {href, target: "_blank", rel: "noopener"}, "in a tab of its own"), h("button", {type: "button", class: "quiet", onclick: () => { page.hidden = true; fill(page); }}, "Close")),
+      h("p", {class: "soft", role: "status"}, "working …"), h("iframe", {src: href, title, sandbox: "allow-scripts", onload: () => page.querySelector("[role=status]")?.remove()}));
     page.scrollIntoView({behavior: "smooth", block: "start"});
   }
 
