@@ -1,4 +1,4 @@
-"""Run the benchmarks and print their tables; what the README shows is this output.
+"""Run the benchmarks and print their tables; what docs/tour.md shows is this output.
 
 `python -m benchmarks engine` leaves out what runs from files to reports, which takes minutes.
 """

@@ -40,7 +40,7 @@ PACKAGES = {"cc": "gcc", "chromium": "chromium", "node": "nodejs"}
 
 LONG = (
     *("studio_page", "studio"),
-    *("reproduce", "lack_of_fit", "false_alarms", "cart", "object_twins", "readme", "loop", "gates", "smoothing"),
+    *("reproduce", "lack_of_fit", "false_alarms", "cart", "object_twins", "tour", "loop", "gates", "smoothing"),
     *("studies", "links", "report", "box", "joint", "export_c", "mistakes", "cli", "motion_plausibility", "screw"),
     *("poses", "pivots", "stepper", "motion_clocks", "motion_stage", "twin_related", "experiment", "export_fmu"),
     *("own_mechanism", "drawer", "recording_gates", "marker_clock", "presliding", "encoder", "remedies"),
@@ -50,7 +50,7 @@ LONG = (
     *("extrinsics", "rolling_stage", "body_contradicted", "replay", "clocks", "twin_door", "validation"),
     *("rolling_mechanism", "lost_rows", "export_mjcf", "own_objects", "slope", "cli_inspect", "export_command"),
     *("rolling_result", "comparison", "imu_noise", "twin", "shapes", "takes", "derivatives", "variants"),
-    *("lookalikes", "export_js", "rolling_options", "rolling_poor", "notebook", "turns", "judging_pages"),
+    *("lookalikes", "export_js", "rolling_options", "rolling_poor", "notebook", "turns", "judging_pages", "readme"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""

@@ -24,8 +24,8 @@ from tests.elsewhere import ELSEWHERE
 
 PROJECT = Path(__file__).resolve().parents[1]
 DOCS = PROJECT / "docs"
-PAGES = ("instrument.md", "theory.md", "formats.md", "reproducibility.md", "index.md")
-"""`first-model.md` goes on from where the README ends: `test_readme.py`."""
+PAGES = ("instrument.md", "theory.md", "formats.md", "reproducibility.md", "index.md", "guides.md")
+"""`first-model.md` goes on from where the tour ends: `test_tour.py`."""
 
 
 def blocks(page: str) -> list[tuple[str, str]]:

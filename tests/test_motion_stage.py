@@ -157,7 +157,7 @@ def test_recordings_that_do_not_belong_together_are_refused_not_guessed(short: P
 
 
 def test_from_the_command_line(twin: Path, built: CapturedMotion, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the motion that was built already: `test_readme.py` has one built by the command."""
+    """From the motion that was built already: `test_tour.py` has one built by the command."""
 
     def known(experiment: Experiment[MotionPart], *_: object) -> CapturedMotion:
         assert experiment.source == twin

@@ -55,12 +55,12 @@ def sketch(model: Model, *, numbers: bool = True) -> str:
         faint = 0.95 if i == 0 else 0.22
         for solid in m.outline().solids:
             if solid.part == "frame" and i == 0:
-                faces += _faces(solid, still, np.zeros(3), 0.8)
+                faces += faces_of(solid, still, np.zeros(3), 0.8)
             elif solid.part != "frame":
-                faces += _faces(solid, R, r, faint)
+                faces += faces_of(solid, R, r, faint)
         bars += [(b, 1.0 if i == 0 else 0.3) for b in _bars(model, still, state)]
     every: list[FloatArray] = [*(face[0] for face in faces), *(b for b, _ in bars)]
-    at = _fitted(np.concatenate(every))
+    at = fitted(np.concatenate(every))
     faces.sort(key=_depth)
     parts = [_polygon(at(corners), colour, opacity) for corners, colour, opacity in faces]
     parts += [_polyline(at(corners), opacity) for corners, opacity in bars]
@@ -135,7 +135,7 @@ def _labels(model: Model, rest: Sequence[float]) -> dict[str, tuple[FloatArray, 
 # --- solids -----------------------------------------------------------------------------------------------------------
 
 
-def _faces(solid: Solid, R: FloatArray, r: FloatArray, opacity: float) -> Iterator[Face]:
+def faces_of(solid: Solid, R: FloatArray, r: FloatArray, opacity: float) -> Iterator[Face]:
     """Faces of a solid that is turned by R and moved by r (m); only those that look towards the eye."""
     for corners, normal in _shape(solid):
         if (_VIEW[2] @ R @ normal) > 0:
@@ -182,7 +182,7 @@ def _shade(colour: str, facing: float) -> str:
 # --- SVG --------------------------------------------------------------------------------------------------------------
 
 
-def _fitted(corners: FloatArray) -> Callable[[FloatArray], FloatArray]:
+def fitted(corners: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """World (n, 3) or (3,) -> px (n, 2), all of these corners in the picture."""
     flat = corners @ _VIEW[:2].T
     low, high = flat.min(axis=0), flat.max(axis=0)
