@@ -115,7 +115,7 @@ def test_the_model_of_one_door_does_not_pass_for_the_other(real_folder: Path, tm
     experiment.write_text(text.replace("without: [I, b_c] ", "fixed: {I: 0.05}\nwithout: [b_c]"))
     palpate("identify", experiment, "--data", data, "-o", tmp_path / "heavy")
     done = palpate("validate", tmp_path / "heavy", EXAMPLES / "cabinet-sprung-opening.yaml", "--data", data)
-    assert "exclude numbers of the model: tau_0" in " ".join(done.stdout.split())
+    assert "exclude numbers of the model: tau_" in " ".join(done.stdout.split())
     assert "I = 0.05" not in done.stdout
     assert "Replay" not in done.stdout
     assert errors["sprung", "sprung"] < 1.1 < 10 < min(errors["sprung", "catch"], errors["catch", "sprung"])

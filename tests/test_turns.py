@@ -39,4 +39,4 @@ def test_an_encoder_shows_its_noise_where_it_moves() -> None:
     """Rounding at rest and in slow motion follows the motion; in fast motion it is noise of step / sqrt(12)."""
     t, step = np.arange(0, 60, 0.004), 1e-4
     x = np.where(t < 25, 2e-4 * t, 5e-3 + 0.3 * np.sin(9 * (t - 25)))
-    assert signal_noise(np.round(x / step) * step, 7, 4) == pytest.approx(step / np.sqrt(12), rel=0.1)
+    assert signal_noise(np.round(x / step) * step, 7, 4, moving=True) == pytest.approx(step / np.sqrt(12), rel=0.1)

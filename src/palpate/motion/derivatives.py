@@ -105,21 +105,23 @@ def _kaiser(half: int, beta: float) -> FloatArray:
     return np.concatenate([falls[:0:-1], falls])
 
 
-def signal_noise(x: FloatArray, window: int, order: int) -> float:
+def signal_noise(x: FloatArray, window: int, order: int, *, moving: bool = False) -> float:
     """Standard deviation of white noise in a smooth signal (samples,), in its own unit; NaN is left out.
 
     The residual of a local polynomial has the variance 1 - h of the noise, h the filter's weight on its own middle
-    (Cleveland 1979); its median says the same of motion that the polynomial cannot follow here and there. The faster
-    half of the samples tells: where it hardly moves, an encoder's rounding is no noise.
+    (Cleveland 1979); its median says the same of motion that the polynomial cannot follow here and there.
+    moving: by the faster half of the samples: where it hardly moves, an encoder's rounding shows no noise.
     """
     half, stretches = window // 2, [x[a:b] for a, b in runs(np.isfinite(x)) if b - a >= 2 * window]
     if not stretches:
         return float("nan")
-    fitted = [[savitzky_golay(part, window, order, derivative=d) for d in (0, 1)] for part in stretches]
-    left = np.abs(np.concatenate([(x - y)[half:-half] for x, (y, _) in zip(stretches, fitted, strict=True)]))
-    speed = np.abs(np.concatenate([v[half:-half] for _, v in fitted]))
+    left = np.abs(np.concatenate([(part - savitzky_golay(part, window, order))[half:-half] for part in stretches]))
+    if moving:
+        slopes = (savitzky_golay(part, window, order, derivative=1)[half:-half] for part in stretches)
+        speed = np.abs(np.concatenate(list(slopes)))
+        left = left[speed >= np.median(speed)]
     middle = float(filter_weights(window, order, 0)[window // 2])
-    return float(np.median(left[speed >= np.median(speed)]) / 0.6745 / np.sqrt(1 - middle))
+    return float(np.median(left) / 0.6745 / np.sqrt(1 - middle))
 
 
 def derivative_noise(noise: float, window: int, order: int, derivative: int, rate_hz: float) -> float:

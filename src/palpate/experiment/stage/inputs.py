@@ -483,12 +483,12 @@ def imu_noise(inputs: Inputs, method: str, balance: Balance, level: FloatArray |
     return MotionNoise(balance, _Two(inputs.mechanism, inputs.times_s, noisy, balance.kinematics), 1.0)
 
 
-def position_noise(inputs: Inputs) -> FloatArray:
-    """(positions,): standard deviation of the measured coordinates, rad and m."""
+def position_noise(inputs: Inputs, *, moving: bool = False) -> FloatArray:
+    """(positions,): standard deviation of the measured coordinates, rad and m; moving: where they move."""
     order, rate = inputs.filtering.order, inputs.rate_hz
     # with fewer samples a polynomial goes through all of them, and nothing is left to judge by
     window = window_samples(max(min(inputs.filtering.window_s, NOISE_WINDOW_S), (order + 3) / rate), rate, order)
-    return np.array([signal_noise(x, window, order) for x in inputs.q.T])
+    return np.array([signal_noise(x, window, order, moving=moving) for x in inputs.q.T])
 
 
 def noisier(inputs: Inputs, rng: np.random.Generator) -> Inputs:
@@ -497,7 +497,7 @@ def noisier(inputs: Inputs, rng: np.random.Generator) -> Inputs:
         return replace(inputs, smoothed=inputs.smoothed.noisier())
     if inputs.integrated is not None:
         return replace(inputs, q=inputs.q + inputs.integrated.drawn(inputs.times_s, rng)[:, None])
-    return replace(inputs, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs))
+    return replace(inputs, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs, moving=True))
 
 
 def motion_noise(inputs: Inputs) -> dict[str, float]:
