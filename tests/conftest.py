@@ -297,12 +297,12 @@ def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _read_once(load: Callable[[YAML, Any], Any]) -> Callable[[YAML, Any], Any]:
     """Of a text that was read before, a copy of what was in it."""
-    read: dict[tuple[Any, str], bytes] = {}
+    read: dict[tuple[str, bool, str], bytes] = {}
 
     def call(yaml: YAML, source: Any) -> Any:
         if not isinstance(source, str):
             return load(yaml, source)
-        key = str(yaml.typ), source
+        key = str(yaml.typ), bool(yaml.preserve_quotes), source
         if key not in read:
             read[key] = pickle.dumps(load(yaml, source))
         return pickle.loads(read[key])

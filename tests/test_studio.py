@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment import read_experiment
+from palpate.experiment.file.reading import object_model
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.quick import quick
@@ -121,6 +122,10 @@ def test_two_tabs_change_one_file_and_nothing_is_lost(client: Client, folder: Pa
     assert first["text"] == (folder / FILE).read_text()  # nothing is written while a border moves
     given = {"file": FILE, "revision": first["revision"], "segments": moved}
     assert client.ask("/api/segments", given).status == 200
+    for train in (segments["train"], moved["train"]):  # there and back again, before anything is looked at
+        again = {"file": FILE, "revision": client.state(FILE)["revision"], "segments": {**segments, "train": train}}
+        assert client.ask("/api/segments", again).status == 200
+        assert read_experiment(folder / FILE).config.segments.train == [(round(a, 3), b) for a, b in train]
     mine = (folder / FILE).read_text()
     stale = client.ask("/api/change", {"file": FILE, "revision": first["revision"], "changes": {"title": "other"}})
     assert stale.status == 409
@@ -262,6 +267,30 @@ def test_a_pixel_shows_its_smallest_and_largest_sample() -> None:
         assert np.nanmax(high) == 50.0
         assert np.nanmin(low) <= np.nanmin(x[first:last]) + 1e-12
         assert (np.diff(at) > 0).all()
+
+
+def test_an_adopted_variant_and_a_searched_zone_are_what_the_file_says(door_folder: Path, tmp_path: Path) -> None:
+    from palpate.identify.variants import door_variants
+    from palpate.studio.answers import adopted, searched
+
+    own = Path(shutil.copytree(door_folder, tmp_path / "door")) / "body.yaml"
+    experiment = read_experiment(own)
+    model = object_model(experiment)
+    variants = door_variants(model)
+    for variant in (variants[0], variants[-1]):
+        text = document.changed(own, own.read_text(), adopted(experiment, variant, variant.model))
+        found, wanted = (
+            m.to_dict()["elements"] for m in (object_model(read_experiment(own, text=text)), variant.model)
+        )
+        assert [list(e) for e in found] == [list(e) for e in wanted]
+        for one, two in zip(found, wanted, strict=True):
+            assert one == {k: pytest.approx(v, rel=1e-8) if isinstance(v, float | list) else v for k, v in two.items()}
+    zone = next(e for e in model.elements if e.borders)
+    for asked in (True, False):
+        text = document.changed(own, own.read_text(), searched(experiment, zone.name, wanted=asked))
+        (made,) = [e for e in object_model(read_experiment(own, text=text)).elements if e.name == zone.name]
+        assert any(s.free for s in made.shapes) is asked
+        assert [s.value for s in made.shapes] == pytest.approx([s.value for s in zone.shapes])
 
 
 def test_kept_rows_give_what_the_fit_gives(door_folder: Path, door_prepared: Prepared) -> None:

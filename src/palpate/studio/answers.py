@@ -131,6 +131,15 @@ def element_options(model: Model, name: str) -> dict[str, Any]:
     return dict(YAML(typ="safe").load(options_text(part, model.mechanism.coordinates)))
 
 
+def searched(experiment: Experiment[Any], name: str, *, wanted: bool) -> dict[str, Any]:
+    """The key `elements` with which the zone of an element is searched for, or stays where it is."""
+    config, options = experiment.config, element_options(object_model(experiment), name)
+    own = {str(given["name"]): dict(given) for given in config.elements}
+    own[name] = {k: v for k, v in {**options, **own.get(name, {})}.items() if k != "estimate"}
+    own[name] |= {"estimate": True} if wanted else {}
+    return {"elements": list(own.values())}
+
+
 def adopted(experiment: Experiment[Any], variant: Variant, model: Model) -> dict[str, Any]:
     """The keys `elements` and `without` with which the experiment describes a variant; model: with its shapes."""
     path = experiment.source.parent / experiment.config.object

@@ -78,6 +78,10 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
         "reload": lambda s, x: _then(_bench(s, x), lambda b: b.refresh(again=True)),
         "variants": lambda s, x: _bench(s, x).rank(),
         "adopt": lambda s, x: _then(_bench(s, x), lambda b: b.adopt(_text(x, "name"), _text(x, "revision"))),
+        "search": lambda s, x: _then(
+            _bench(s, x),
+            lambda b: b.search(_text(x, "name"), _text(x, "revision"), wanted=x.get("wanted") is True),
+        ),
         "save": lambda s, x: {"written": _bench(s, x).save_result()},
         "lines": _lines,
         "scene": lambda s, x: _bench(s, x).scene(_number(x, "from"), _number(x, "to")),

@@ -28,7 +28,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.progress import portion, silent
 from palpate.runtime.replay import with_stops
-from palpate.studio.answers import added_to, adopted, curves_of, elements_of, laws_of, numbers_of
+from palpate.studio.answers import added_to, adopted, curves_of, elements_of, laws_of, numbers_of, searched
 from palpate.studio.document import Changes, Document, changed, read_document
 from palpate.studio.folder import Folder
 from palpate.studio.full import FullRun
@@ -310,16 +310,19 @@ class Bench:
 
     # --- changes ------------------------------------------------------------------------------------------------------
 
-    def change(self, changes: Changes, revision: str) -> None:
-        """Write a change into the file, unless somebody else has changed it, or it would not be an experiment."""
+    def change(self, changes: Changes, revision: str, *, again: bool | None = None) -> None:
+        """Write a change into the file, unless somebody else has changed it, or it would not be an experiment.
+
+        again: whether recordings must be read again, where that is known.
+        """
         document = self._document()
-        self.write(changed(self.path, document.text, changes), revision)
+        self.write(changed(self.path, document.text, changes), revision, again=again)
 
     def set_segments(self, segments: Segments, revision: str) -> None:
         """Write segments in seconds."""
         _check_apart(segments)
         changes: dict[str, Any] = {f"segments.{kind}": _written(segments.get(kind, [])) for kind in KINDS}
-        now = {} if self.prepared is None else self.prepared.segments
+        now = self._shown_segments() or {}  # as written last, looked at or not
         keep = {f"segments.{k}" for k in KINDS if [*map(list, now.get(k, []))] == [*map(list, segments.get(k, []))]}
         changes = {k: v for k, v in changes.items() if k not in keep}
         if len(keep) < len(KINDS) and self.experiment is not None and "samples" in self._document().text:
@@ -328,7 +331,8 @@ class Bench:
         before = self._wanted
         self._wanted = {kind: list(segments.get(kind, [])) for kind in KINDS}
         try:
-            self.change(changes, revision)
+            # counted in samples before, it may be the same stretch in other words
+            self.change(changes, revision, again=None if "segments.static" not in keep else False)
         except PalpateError:
             self._wanted = before
             raise
@@ -340,7 +344,13 @@ class Bench:
             raise PalpateError(f"there is no variant {name!r}: rank the variants first")
         self.change(adopted(self.experiment, ranked[0].variant, ranked[0].model), revision)
 
-    def write(self, text: str, revision: str) -> None:
+    def search(self, name: str, revision: str, *, wanted: bool) -> None:
+        """Have the zone of an element searched for, or held where it is."""
+        if self.experiment is None or all(e["name"] != name or not e["zone"] for e in elements_of(self.experiment)):
+            raise PalpateError(f"there is no zone {name!r}")
+        self.change(searched(self.experiment, name, wanted=wanted), revision)
+
+    def write(self, text: str, revision: str, *, again: bool | None = None) -> None:
         """Write a whole text, checked first."""
         document = self._document()
         experiment = read_experiment(self.path, text=text)
@@ -353,7 +363,8 @@ class Bench:
             self.document = document.written(text, revision)
             if text != document.text:
                 self._before = [*self._before[-UNDONE:], document.text]
-        self.refresh(again=self.prepared is None or _reads_again(self.path, document.text, text))
+        again = _reads_again(self.path, document.text, text) if again is None else again
+        self.refresh(again=again or self.prepared is None)
 
     def undo(self, revision: str) -> None:
         """Write what was there before the last change."""

@@ -49,6 +49,8 @@ class Studio:
 def start_studio(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int | None = None) -> Studio:
     """A studio on a folder, an experiment or recordings; without a port, the first free one from 8765 on."""
     try:
+        import uvicorn as _needed  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
         from palpate.studio.api import Session, build_app
     except ImportError:
         raise MissingExtra("Starlette or uvicorn", "studio", "the studio") from None

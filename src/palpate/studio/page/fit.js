@@ -96,7 +96,7 @@ export function createFit(container, studio) {
     fill(model, h("h2", {}, "Model"),
       h("fieldset", {class: "small", style: "border:0;padding:0;margin:0 0 10px"}, h("legend", {class: "soft"}, "Effects in it"), elements.map(e => h("div", {class: "row"}, h("label", {class: "check"},
         h("input", {type: "checkbox", id: `e-${e.name}`, checked: e.used, disabled: e.inertial || e.added, onchange: x => studio.change({without: x.target.checked ? emptied(without.filter(n => n !== e.name)) : [...without, e.name]})}),
-        ` ${e.name}`, h("span", {class: "soft"}, ` ${e.type.replaceAll("-", " ")} on ${e.acts_on}`)), e.zone && e.estimated ? h("span", {class: "badge"}, "zone searched for") : null))),
+        ` ${e.name}`, h("span", {class: "soft"}, ` ${e.type.replaceAll("-", " ")} on ${e.acts_on}`)), e.zone && e.used ? h("label", {class: "soft"}, h("input", {type: "checkbox", id: `z-${e.name}`, checked: e.estimated, onchange: x => search(e.name, x.target.checked)}), " search for its zone") : null))),
       h("div", {class: "row small"}, h("label", {for: "bandwidth"}, "Bandwidth"),
         h("input", {id: "bandwidth", type: "number", min: 0.5, step: "any", placeholder: state.bandwidth_hz ? `${Number(state.bandwidth_hz.toPrecision(3))}` : "", value: state.asked_bandwidth_hz ?? "", disabled: state.published,
           onchange: e => studio.change({"filtering.bandwidth": e.target.value === "" ? null : `${Number(e.target.value)} Hz`})}), h("span", {class: "soft"}, "Hz; empty: chosen from noise and spectrum")),
@@ -107,6 +107,10 @@ export function createFit(container, studio) {
         h("button", {type: "button", id: "hold-it", onclick: hold}, "Hold it")),
       Object.entries(state.fixed).map(([n, v]) => h("div", {class: "row small"}, `${n} held at ${v} `, h("button", {type: "button", class: "quiet", onclick: () => studio.change({[`fixed.${n}`]: null})}, "let it go"))));
     if (inner) document.getElementById(inner)?.focus();
+  }
+  async function search(name, wanted) {
+    await studio.take(() => ask("/api/search", {file: studio.file, name, wanted, revision: studio.state.revision}));
+    studio.show("fit");
   }
   const emptied = list => (list.length ? list : null);
   function hold() {
