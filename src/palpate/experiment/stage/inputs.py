@@ -61,6 +61,8 @@ FIT_ATTENUATION_DB = 45.0
 """Of the low-pass of a balance by markers: what it lets through of the rest is less than a hundredth."""
 SLOPE = 1.5
 """Up to this multiple of the bandwidth the low-pass lets something through that counts."""
+AWAY = 0.25
+"""Share of what moves that is away from turns, at least: else they are noise, or rows that repeat."""
 JUMPS_SEEN = 0.25
 """Window of the derivatives in periods of the bandwidth, from which jumps of the acceleration are left out: up to 0.2
 they move inertias of simulated drawers by less than 0.02 %, at 0.3 by up to 0.2 %, at 0.75 by 0.3 to 1 %."""
@@ -729,7 +731,8 @@ def bent(inputs: Inputs, moved: Moved, balance: Balance, window_s: float | None 
         changes[:-1] |= turns
         changes[1:] |= turns
     half_s = window_samples(window_s or f.window_s, rate, f.order) / (2 * rate)
-    return moved.resting | (time_from(inputs.times_s, changes) < half_s)
+    beside = moved.resting | (time_from(inputs.times_s, changes) < half_s)
+    return moved.resting if np.sum(~beside) < AWAY * np.sum(~moved.resting) else beside
 
 
 def compressed(
