@@ -31,6 +31,8 @@ ALONE = 0.4
 """The same where all are found at once: their common scale, which nothing shows, leaves each about half."""
 ROUNDS, NEAR = 8, 0.05
 """Steps at most, and the last: in standard deviations."""
+HELD_ROUNDS = 4
+"""The same of links that a tape measure holds: they begin near, and what is still to go counts as doubt."""
 HALVED = 4
 """How often a step is halved whose linkage cannot be assembled, or does not reach."""
 FAR = 3.0
@@ -65,13 +67,13 @@ def with_tape_measured_links(fit: Fit, lack: LackOfFit, refit: Refit) -> Fit | N
     stds, sizes = fit.inputs.mechanism.off_by(known_m), fit.inputs.mechanism.sizes
     given = {name: (*sizes[name], stds[name]) for name in link_steps(fit)}
     links = {n: Size(unit, x, std, x, std, told=False, held=True) for n, (x, unit, std) in given.items()}
-    other = _searched(replace(fit, links=links), known_m, refit)
+    other = _searched(replace(fit, links=links), known_m, refit, HELD_ROUNDS)
     return None if any(abs(x.value - x.stated) > FAR * x.prior for x in other.links.values()) else other
 
 
-def _searched(fit: Fit, beside_m: float, refit: Refit) -> Fit:
+def _searched(fit: Fit, beside_m: float, refit: Refit, rounds: int = ROUNDS) -> Fit:
     """The fit with `Fit.links` where data and tape measure have them; beside_m: how well the other links are known."""
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         found = _believed(fit, beside_m)
         if found is None:
             break
