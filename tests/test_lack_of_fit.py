@@ -250,6 +250,27 @@ def test_of_what_no_row_shows_all_that_was_known_before_is_doubted() -> None:
     assert lack.doubt["I"] == pytest.approx(0, abs=1e-6)
 
 
+def test_numbers_that_no_motion_shows_do_not_let_rounding_decide_what_effects_explain() -> None:
+    """Of a body that moves in a plane ten numbers have four columns; what is left of the others is rounding."""
+    rng, model, t = np.random.default_rng(2), load_object("cart"), np.arange(2000) / 100
+    turn, ahead = 0.4 * np.sin(2 * t), 0.8 + 0.5 * np.sin(3 * t)
+    states = np.stack([0 * t, 0 * t, 0.1 * np.cos(2 * t), ahead, turn], axis=1)
+    motion = model.mechanism.motion(t, states, np.stack([1.5 * np.cos(3 * t), 0.8 * np.cos(2 * t)], axis=1))
+    wrench = np.zeros((len(t), 6))
+    wrench[:, 0], wrench[:, 5] = 40 * np.cos(3 * t) + 5 * ahead, 6 * np.cos(2 * t) + 2 * turn
+    wrench += rng.normal(0, 0.3, wrench.shape)
+    span, effect = (0.0, 19.9), Effect("hidden", "", 0.0, np.abs(np.stack([ahead * turn, turn * ahead]))[None])
+    shares, noises = [], []
+    for more in (0.0, *1e-8 * rng.normal(size=(3, *wrench.shape))):
+        balance = build_balance(model, motion, wrench * (1 + more), sigma=np.ones(2))
+        solution, rows = solve(compress(balance, [span])), stack_rows(balance, [span])
+        (lack,) = lacks(leftover(rows, solution), [effect], Noise((effect,), np.zeros(rows.y.shape[1])))
+        shares.append(lack.share)
+        noises.append(max(e.noise for e in solution.estimates))
+    assert shares == pytest.approx([shares[0]] * 4, rel=1e-4)
+    assert max(noises) < 1e6
+
+
 def test_noise_in_the_motion_moves_numbers_as_least_squares_of_noisy_columns_do() -> None:
     """What one more noise does on average over many fits, against what one look at it says."""
     rng, model, t = np.random.default_rng(1), load_object("pendulum"), np.arange(4000) / 100

@@ -149,13 +149,13 @@ class Leftover:
     Q: FloatArray
     """(rows and more, k): orthonormal, of the parameters and of what is unsure."""
     back: FloatArray
-    """(k, k): to their coefficients."""
+    """(parameters and what is unsure, k): to their coefficients."""
     level: float
     """Mean variance of the noise."""
 
 
 HIDDEN = 1e-9
-"""Norm of a column that rounding alone explains, over the largest."""
+"""Norm of a column, and of a direction of columns of length one, that rounding alone explains, over the largest."""
 
 
 def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -> Leftover:
@@ -178,8 +178,12 @@ def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -
     scale = np.sqrt(np.einsum("ij,ij->j", M, M))
     scale[scale <= HIDDEN * scale.max(initial=0.0)] = np.inf  # what the rows do not show, nothing moves
     Q, T = np.linalg.qr(np.divide(M, scale, out=M))
+    # of columns that depend on others, as of a body that only moves in a plane, Q holds directions of mere rounding
+    U, s, Vt = np.linalg.svd(T)
+    known = s > HIDDEN * s.max(initial=0.0)
+    Q, back = Q @ U[:, known], Vt[known].T / s[known]
     r = r - Q @ (Q.T @ r)
-    return Leftover(rows, solution, X, left, r, Q, np.linalg.pinv(T) / scale[:, None], level)
+    return Leftover(rows, solution, X, left, r, Q, back / scale[:, None], level)
 
 
 def lacks(leftover: Leftover, effects: Iterable[Effect], noise: Noise) -> list[Lack]:

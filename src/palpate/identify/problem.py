@@ -430,6 +430,8 @@ FEWEST = 10
 """Pieces beyond the number of parameters without which the scatter says nothing about noise."""
 KAPPA_LIMIT = 100.0
 """Below, parameters count as identifiable (paper, eq. kappa; Schroer 1993)."""
+NO_LENGTH = 1e-12
+"""Length of a column that rounding alone explains, over that of all."""
 UNTOLD = 1e12
 """Variance of what the data leave open, in units of columns of length one."""
 
@@ -555,7 +557,9 @@ def untold(R: FloatArray) -> FloatArray:
 
 def _decomposed(M: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
     """Lengths of the columns, U, s and V' of M with columns of length one, and which directions are not open."""
-    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
+    squares = np.einsum("ij,ij->j", M, M)
+    # what no row shows: of length one, its rounding would look like knowledge
+    scale = np.sqrt(np.maximum(squares, max(NO_LENGTH**2 * float(squares.sum()), 1e-300)))
     Q, s, Vt = np.linalg.svd(M / scale, full_matrices=False)
     return scale, Q, s, Vt, s > 1e-7 * s[0]  # below, a direction is open: nothing says anything about it
 
