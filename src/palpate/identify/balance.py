@@ -22,7 +22,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.identify.pieces import PIECES, Blocks, shortest_piece
 from palpate.model import Model
 from palpate.motion.derivatives import Lowpass
-from palpate.physics.arrays import BoolArray, FloatArray, triangular
+from palpate.physics.arrays import BoolArray, FloatArray, first_even, triangular
 from palpate.physics.functions import ARRAYS, Functions, Scalar, remembering
 from palpate.physics.motion import Kinematics, Motion
 
@@ -396,7 +396,7 @@ def _spans(balance: Balance, segments: Sequence[Segment]) -> list[tuple[int, int
 
 def _cut_up(balance: Balance, spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Equal pieces of each segment, none so short that its neighbours say the same: first output, samples used."""
-    first = balance.times_s[:BLOCK]  # between stretches of a recording are gaps
+    first = first_even(balance.times_s, BLOCK)
     step_s = float(first[-1] - first[0]) / max(1, len(first) - 1)
     whole, used = spans[-1][1], balance.used
     outputs = [balance.outputs(b - a) for a, b in spans]

@@ -177,11 +177,11 @@ def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -
     r = np.concatenate([left, -target, np.zeros(len(D))])
     scale = np.sqrt(np.einsum("ij,ij->j", M, M))
     scale[scale <= HIDDEN * scale.max(initial=0.0)] = np.inf  # what the rows do not show, nothing moves
-    Q, T = np.linalg.qr(np.divide(M, scale, out=M))
-    # of columns that depend on others, as of a body that only moves in a plane, Q holds directions of mere rounding
+    basis, T = np.linalg.qr(np.divide(M, scale, out=M))
+    # of columns that depend on others, as of a body that only moves in a plane, it holds directions of mere rounding
     U, s, Vt = np.linalg.svd(T)
     known = s > HIDDEN * s.max(initial=0.0)
-    Q, back = Q @ U[:, known], Vt[known].T / s[known]
+    Q, back = basis @ U[:, known], Vt[known].T / s[known]
     r = r - Q @ (Q.T @ r)
     return Leftover(rows, solution, X, left, r, Q, back / scale[:, None], level)
 

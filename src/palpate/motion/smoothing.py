@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import DataProblem
 from palpate.motion.clock import ClockMap, Interval, resample
@@ -88,6 +88,14 @@ class Smoothed:
             for m in (self.motion, self.noise, *self.swayed)
         )
         return replace(self, motion=motion, noise=noise, swayed=tuple(swayed), columns=tuple(columns))
+
+    def at(self, index: NDArray[np.int64]) -> Smoothed:
+        """Some of the samples; `trajectory` and `path` keep all."""
+        motion, noise, *swayed = (
+            CoordinateMotion(*(x[index] for x in (m.times_s, m.position, m.speed, m.acceleration)))
+            for m in (self.motion, self.noise, *self.swayed)
+        )
+        return replace(self, motion=motion, noise=noise, swayed=tuple(swayed))
 
     def noisier(self) -> Smoothed:
         """The same with the noise once more."""

@@ -160,6 +160,14 @@ def spread_rows(x: FloatArray, most: int, length: int) -> FloatArray:
     return np.array([x[a:b] for a, b in spread(len(x), most, length)])
 
 
+def first_even(times_s: FloatArray, most: int) -> FloatArray:
+    """So many of the first times, or those before the first gap: stretches of a recording have gaps between them."""
+    first = times_s[:most]
+    if len(first) < 2 or first[-1] - first[0] < (len(first) - 0.5) * (first[1] - first[0]):
+        return first
+    return first[: 1 + int(np.argmax(np.diff(first) > 1.5 * (first[1] - first[0])))]
+
+
 def rate_hz(times_s: FloatArray) -> float:
     """Samples per second of an even clock."""
     return float((len(times_s) - 1) / (times_s[-1] - times_s[0]))

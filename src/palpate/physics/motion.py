@@ -235,6 +235,10 @@ class Poses:
         parts = (np.isfinite(x).reshape(len(self), -1).T for x in (self.position, self.rotation))
         return np.logical_and.reduce([entry for part in parts for entry in part])  # quicker than over a short axis
 
+    def at(self, index: NDArray[np.int64]) -> Poses:
+        """Some of them."""
+        return Poses(self.times_s[index], self.rotation[index], self.position[index])
+
     def attached(self, T_frame_other: FloatArray) -> Poses:
         """Poses of another frame that is fixed to this one: T_world_other = T_world_frame T_frame_other."""
         R, r = T_frame_other[:3, :3], T_frame_other[:3, 3]
@@ -290,6 +294,20 @@ class Motion:
     def rate_hz(self) -> float:
         """Samples per second."""
         return float((len(self.times_s) - 1) / (self.times_s[-1] - self.times_s[0]))
+
+    def at(self, index: NDArray[np.int64]) -> Motion:
+        """The same at some of the samples."""
+        velocity, positions = (None if x is None else x[index] for x in (self.velocity, self.positions))
+        return replace(
+            self,
+            times_s=self.times_s[index],
+            specific_acceleration=self.specific_acceleration[index],
+            omega=self.omega[index],
+            omega_dot=self.omega_dot[index],
+            poses=None if self.poses is None else self.poses.at(index),
+            velocity=velocity,
+            positions=positions,
+        )
 
     def on_slope(self, slope: FloatArray, gravity: float) -> Motion:
         """The same motion along a floor as it is felt on one that slopes otherwise; gravity: m/s2.

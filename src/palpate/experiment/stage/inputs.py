@@ -25,7 +25,7 @@ from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
 from palpate.motion.integration import Integrated
 from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
-from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
+from palpate.physics.arrays import BoolArray, FloatArray, first_even, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS, remembering
 from palpate.physics.maps import Factor
 from palpate.physics.motion import Kinematics, Motion, Poses, transport_acceleration, wrench_transmission
@@ -47,7 +47,7 @@ FADE = 0.25
 AT_ONCE, BESIDE = 1 << 15, 64
 """Samples of a motion that are computed together, with so many more on either side for the spline."""
 AT_FIRST = 4096
-"""Samples that tell the rate of a clock: fewer than a stretch has."""
+"""Samples that tell the rate of a clock."""
 RINGS, TURN = 8, 3
 """Samples for which the resampled signals of an IMU and a load cell still feel a knock, and samples that count as
 resting where it only turns round."""
@@ -258,7 +258,7 @@ class Inputs:
     @property
     def rate_hz(self) -> float:
         """Of the reference clock, by its first samples: stretches of a recording have gaps between them."""
-        return rate_hz(self.times_s[:AT_FIRST])
+        return rate_hz(first_even(self.times_s, AT_FIRST))
 
     @property
     def main(self) -> int | None:
@@ -314,9 +314,18 @@ class Inputs:
         return other.with_positions(self.q + mechanism.coordinates_changed(self.poses, self.mechanism))
 
     def cut(self, spans: Sequence[tuple[int, int]]) -> Inputs:
-        """Stretches [start, stop) of a recording by an IMU, one after the other, each with what filters need of it."""
+        """Stretches [start, stop) of a recording, one after the other; by an IMU, each with what filters need of it."""
         mounted, at = self.imu, np.concatenate([np.arange(a, b) for a, b in spans])
-        assert mounted is not None
+        if mounted is None:
+            return replace(
+                self,
+                times_s=self.times_s[at],
+                q=self.q[at],
+                smoothed=None if self.smoothed is None else self.smoothed.at(at),
+                poses=None if self.poses is None else self.poses.at(at),
+                measured=self.measured[:, at],
+                blocked=None if self.blocked is None else self.blocked[at],
+            )
         even, near = mounted.even, np.zeros(len(mounted.even.times_s), dtype=bool)
         beside = int(2 * mounted.smoothing.reach_s * rate_hz(even.times_s)) + 2 * BESIDE
         for a, b in spans:

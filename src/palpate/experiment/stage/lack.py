@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.elements import Gravity
 from palpate.errors import PalpateError
@@ -34,10 +35,9 @@ from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.motion.clock import Even, noise_floor
-from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz, spread_each
+from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz, runs, spread_each
 from palpate.physics.functions import ARRAYS, Scalar, dot
 from palpate.physics.inertia import PHI_NAMES, body_regressor, drawing_jacobian
-from palpate.physics.motion import Motion
 
 SURE, LEAST = 3.0, 0.2
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
@@ -54,7 +54,10 @@ HELD = 0.01
 SILENT = 1e-3
 """Share of the wrench that counts as noise at least: of data without any, rounding and interpolation are left."""
 MOST, ENOUGH, STRETCH = 20_000, 1 << 17, 1 << 12
-"""Rows that are looked at; of a long recording by an IMU so many samples, in stretches spread evenly over it."""
+"""Rows that are looked at; of a long recording by an IMU so many samples, in stretches spread evenly over it; ..."""
+ENOUGH_SEEN, STRETCH_SEEN, EDGE = 1 << 14, 1 << 11, 16
+"""... of one by cameras and an IMU so many; and samples at either end of its stretches that friction, which changes its
+side in the gap between two, may ring in."""
 SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 GIVES = 0.1
@@ -170,39 +173,54 @@ def bench(fit: Fit) -> Bench:
     imu = fit.inputs.imu
     evens = [*(s.wrench for s in fit.inputs.sensors), *(() if imu is None else (imu.even,))]
     levels = [white_noise(even) for even in evens]
-    fit, segments = excerpt(fit)
+    whole, (fit, segments, at) = fit, excerpt(fit)
     low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
     rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels)
     residuals = fit.left_of(fit.balance)
     noise = rows.taken((noisy.left_of(noisy.balance) - residuals)[None])[0]
-    others = [*(_left_more(fit, residuals, x) for x in _unsure(fit)), *_unsure_shapes(fit), *_scale(fit)]
+    before = residuals if at is None else whole.left_of(whole.balance)
+    beside = [_left_more(fit if at is None else whole, before, x) for x in _unsure(fit)]
+    others = [*(x if at is None else x[:, at] for x in beside), *_unsure_shapes(fit), *_scale(fit)]
     unsure = rows.taken(np.array(others)) if others else None
     return Bench(fit, segments, noisy, rows, noise, leftover(rows, fit.solution, unsure))
 
 
-def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment]]:
-    """The fit with as many samples as are looked at, and its segments: of a long recording by an IMU, stretches of it.
+def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment], NDArray[np.int64] | None]:
+    """The fit with as many samples as are looked at, and its segments: of a long recording with an IMU, stretches of
+    it. By cameras too, its variations stay whole; then the samples that the others are of them. Else None.
 
     Effects and noise in the segments of a fit are stationary or slow, so what stretches of all times show, the whole
     would; only its power to show small things is that of a recording as long as they are together.
     """
-    whole = [fit.balance.indices(s) for s in fit.plan.segments]
-    total = sum(b - a for a, b in whole)
-    if fit.inputs.imu is None or total <= ENOUGH:
-        return fit, fit.plan.segments
-    spans = spread_each(whole, ENOUGH, STRETCH)
-    at, t, half = np.concatenate([np.arange(a, b) for a, b in spans]), fit.inputs.times_s, 0.5 / fit.inputs.rate_hz
+    inputs, whole = fit.inputs, [fit.balance.indices(s) for s in fit.plan.segments]
+    total, alone = sum(b - a for a, b in whole), inputs.imu is not None
+    # what an element remembers would begin anew after each gap
+    seen = inputs.smoothed is not None and not inputs.model.memory
+    if total <= (ENOUGH if alone else ENOUGH_SEEN) or not (alone or seen):
+        return fit, fit.plan.segments, None
+    spans = spread_each(whole, ENOUGH, STRETCH) if alone else spread_each(whole, ENOUGH_SEEN, STRETCH_SEEN)
+    kept, t, half = np.zeros(len(inputs.times_s), dtype=bool), inputs.times_s, 0.5 / inputs.rate_hz
+    for a, b in spans:
+        kept[a:b] = True
+    if not alone and inputs.static is not None:  # which tells the zeros
+        kept |= inputs.inside([inputs.static])
+    at, parts = np.flatnonzero(kept), runs(kept)
     m, balance = fit.moved.motion, fit.balance
-    motion = Motion(t[at], m.specific_acceleration[at], m.omega[at], m.omega_dot[at])
+    used = None if balance.used is None else balance.used[at]
     cut = replace(
         fit,
-        inputs=fit.inputs.cut(spans),
-        moved=Moved(motion, fit.moved.known[at], fit.moved.resting[at], fit.moved.still[at], fit.moved.sharp),
-        balance=replace(balance, times_s=t[at], kinematics=balance.kinematics.at(at), wrench=balance.wrench[at]),
-        varied=None if fit.varied is None else tuple(Off(x.name, x.inputs.cut(spans)) for x in fit.varied),
+        inputs=inputs.cut(parts),
+        moved=Moved(m.at(at), fit.moved.known[at], fit.moved.resting[at], fit.moved.still[at], fit.moved.sharp),
+        balance=replace(
+            balance, times_s=t[at], kinematics=balance.kinematics.at(at), wrench=balance.wrench[at], used=used
+        ),
     )
+    if alone and fit.varied is not None:
+        cut = replace(cut, varied=tuple(Off(x.name, x.inputs.cut(parts)) for x in fit.varied))
     # differences at the ends of a stretch would reach into the next
-    return cut, [(float(t[a + 2]) - half, float(t[b - 3]) + half) for a, b in spans]
+    end = 2 if alone else EDGE
+    looked_at = [(float(t[a + end]) - half, float(t[b - 1 - end]) + half) for a, b in spans]
+    return cut, looked_at, None if alone else at
 
 
 def lack_of_fit(fit: Fit) -> LackOfFit:
@@ -298,13 +316,15 @@ def _noisy(fit: Fit, levels: Sequence[FloatArray]) -> Fit:
         x += even.x
         return replace(even, x=x)
 
-    sensors = (replace(s, wrench=louder(s.wrench, level)) for s, level in zip(inputs.sensors, levels, strict=False))
-    noisy = replace(inputs, sensors=tuple(sensors))
     if inputs.imu is not None:
-        noisy = replace(noisy, imu=replace(inputs.imu, even=louder(inputs.imu.even, levels[-1])))
-    else:
-        noisy = noisier(noisy, rng)
-    noisy = noisy.on_clock(inputs.clock)
+        sensors = (replace(s, wrench=louder(s.wrench, level)) for s, level in zip(inputs.sensors, levels, strict=False))
+        noisy = replace(inputs, sensors=tuple(sensors))
+        noisy = replace(noisy, imu=replace(inputs.imu, even=louder(inputs.imu.even, levels[-1]))).on_clock(inputs.clock)
+    else:  # white noise at the reference's rate, of the density that theirs has: all that the low-pass lets through
+        pairs = zip(inputs.sensors, levels, strict=True)
+        each = [np.sqrt(inputs.rate_hz / rate_hz(s.wrench.times_s)) * level for s, level in pairs]
+        drawn = rng.normal(size=inputs.measured.shape) * np.array(each)[:, None]
+        noisy = noisier(replace(inputs, measured=inputs.measured + drawn), rng)
     moved = move(noisy, like=fit.moved)
     balance = whole_balance(noisy, moved)
     # of an IMU's recording, nobody asks for the noisy samples again
