@@ -181,7 +181,8 @@ def leftover(rows: Rows, solution: Solution, unsure: FloatArray | None = None) -
     # of columns that depend on others, as of a body that only moves in a plane, it holds directions of mere rounding
     U, s, Vt = np.linalg.svd(T)
     known = s > HIDDEN * s.max(initial=0.0)
-    Q, back = basis @ U[:, known], Vt[known].T / s[known]
+    Q = basis if known.all() else basis @ U[:, known]
+    back = np.linalg.solve(T, np.eye(len(T))) if known.all() else Vt[known].T / s[known]
     r = r - Q @ (Q.T @ r)
     return Leftover(rows, solution, X, left, r, Q, back / scale[:, None], level)
 

@@ -287,15 +287,20 @@ def solve_values(
     compressed: Compressed, *, start: FloatArray | None = None, **believed: Unpack[Believed]
 ) -> dict[str, float]:
     """Estimate -> value of `solve`, for the many fits to nearly the same data of which nothing else is asked."""
-    p, (_, map_, _) = solve_p(compressed, start=start, **believed), _believed(compressed.model, **believed)
+    p, map_ = _solved(compressed, start, believed)
     return dict(zip(_drawn_names(compressed.model, map_)[0], drawn_values(map_, p).tolist(), strict=True))
 
 
 def solve_p(compressed: Compressed, *, start: FloatArray | None = None, **believed: Unpack[Believed]) -> FloatArray:
     """The parameters of `solve` alone, in column order."""
+    return _solved(compressed, start, believed)[0]
+
+
+def _solved(compressed: Compressed, start: FloatArray | None, believed: Believed) -> tuple[FloatArray, Map]:
+    """The parameters of `solve`, and the map to them."""
     prior, map_, penalty = _believed(compressed.model, **believed)
     if prior is not None and prior.damping is None:  # which a fit without its intervals cannot choose
-        return solve(compressed, start=start, **believed).p
+        return solve(compressed, start=start, **believed).p, map_
     R = _factor(compressed)
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
     problem = Problem(R, map_, penalty, damping, negligible=(NO_STEP * _level(compressed, R)) ** 2)
@@ -306,7 +311,7 @@ def solve_p(compressed: Compressed, *, start: FloatArray | None = None, **believ
     if theta is None:
         begin, beyond = starts(problem, unconstrained(R))
         theta = begin[0] if beyond is not None else _least(problem, begin, start).theta
-    return map_.forward(theta)
+    return map_.forward(theta), map_
 
 
 def _believed(

@@ -216,10 +216,10 @@ class Trajectory:
             drawn = unit * sigma
             sides = np.stack([np.where(seen, left, 0.0), drawn], axis=2)
             normal = self._normal(c, p, sides, counts / sigma, sigma[:n])
-            steps, constants, stds, swayed = normal.solve((start - p) / self.prior, self.prior)
+            steps, constants, stds, sways = normal.solve((start - p) / self.prior, self.prior)
             c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
             if until(p):
-                return Path(c, p, noise, swayed, sigma, counts)
+                return Path(c, p, noise, sways(), sigma, counts)
             # noise by what residuals leave over what a draw of known size leaves (Girard 1989; Helmert's components)
             now = self.shown(self.states(c), p)
             drawn -= self.shown(self.states(c + noise), p + constants[:, 1]) - now
@@ -233,7 +233,7 @@ class Trajectory:
             bends, rough = (rms(self.states(x)[2][known]) for x in (steps[..., 0], noise))
             settled = for_constants and bool((np.abs(constants[:, 0]) < _SETTLED * stds).all())
             if (settled or bends < _SMALL * rough) and np.abs(np.log(sigma / before)).max() < np.log(_SAME):
-                return Path(c, p, noise, swayed, sigma, counts)
+                return Path(c, p, noise, sways(), sigma, counts)
         names = ["the positions", *(i.name for i in self.instruments)]
         ends = np.cumsum([n, *(len(i.noise) for i in self.instruments)])[:-1].tolist()
         times = [f"{x.max():.2g}" for x in np.split(sigma / least, ends)]
@@ -360,12 +360,15 @@ class _Normal:
         factor = _Factor(self.blocks)
         return factor, factor.forward(self.right.reshape(len(self.right), -1))
 
-    def solve(self, pull: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def solve(
+        self, pull: FloatArray, prior: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, Callable[[], FloatArray]]:
         """Steps of the coefficients (samples + 4, n, 2) and of the constants (constants, 2) for the first two sides.
 
-        Then the constants' standard deviations, and coefficients (samples + 4, n, `_SWAYS`) that follow constants which
-        are off as they may be: along the directions that move the motion most beside its noise, and along all others
-        with random signs. pull: (constants,) to what they are believed to be before, in standard deviations `prior`.
+        Then the constants' standard deviations, and what makes coefficients (samples + 4, n, `_SWAYS`) that follow
+        constants which are off as they may be: along the directions that move the motion most beside its noise, and
+        along all others with random signs; only of the last step anybody asks for them. pull: (constants,) to what
+        they are believed to be before, in standard deviations `prior`.
         """
         factor, half = self.eliminated()
         inside = half @ half.T
@@ -373,13 +376,18 @@ class _Normal:
         inner[:, 0] += pull / prior
         covariance = symmetric_inverse(inner[:, 2:] + np.diag(prior**-2.0))
         constants, stds = covariance @ inner[:, :2], np.sqrt(np.diag(covariance))
-        root = np.linalg.cholesky(covariance)
-        others, most = np.split(np.linalg.eigh(root.T @ inside[:, 2:] @ root)[1], [1 - _SWAYS], axis=1)
-        signs = np.random.default_rng(1).choice([-1.0, 1.0], (others.shape[1], 1))
-        moves = -np.hstack([constants, root @ np.hstack([most, others @ signs])])[self.shows].T @ half[2:]
-        moves[:2] += half[:2]
-        moves = factor.backward(moves).reshape(len(moves), -1, self.n).transpose(1, 2, 0)
-        return moves[..., :2], constants, stds, moves[..., 2:]
+
+        def following(constants: FloatArray, besides: FloatArray | float = 0.0) -> FloatArray:
+            moves = factor.backward(besides - constants[self.shows].T @ half[2:])
+            return moves.reshape(len(moves), -1, self.n).transpose(1, 2, 0)
+
+        def sways() -> FloatArray:
+            root = np.linalg.cholesky(covariance)
+            others, most = np.split(np.linalg.eigh(root.T @ inside[:, 2:] @ root)[1], [1 - _SWAYS], axis=1)
+            signs = np.random.default_rng(1).choice([-1.0, 1.0], (others.shape[1], 1))
+            return following(np.asarray(root @ np.hstack([most, others @ signs]), dtype=float))
+
+        return following(constants, half[:2]), constants, stds, sways
 
 
 class _Factor:
