@@ -7,9 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +28,8 @@ from tests.drawer_files import write_table
 from tests.studio_server import Client, running
 
 document = pytest.importorskip("palpate.studio.document")
+Bench = pytest.importorskip("palpate.studio.bench").Bench
+Folder = pytest.importorskip("palpate.studio.folder").Folder
 FILE = "drawer.yaml"
 COMMENTS = ("# the force sensor of the lab\n", "  # as the drawing has it\n")
 
@@ -84,6 +88,8 @@ def test_strangers_are_refused(client: Client) -> None:
 def test_nothing_outside_the_folder_is_read_or_written(client: Client, folder: Path) -> None:
     (folder / "link.csv").symlink_to(folder.parent / "secret.csv")
     (folder / "page.html").write_text("<script>fetch('/api/folder')</script>")
+    (folder / "old").mkdir()
+    (folder / "old" / "model.json").symlink_to(folder.parent / "secret.csv")
     outside = ["../secret.csv", str(folder.parent / "secret.csv"), "link.csv", "a/../../secret.csv", "", "\0"]
     for name in outside:
         asked = [("open", {"file": name}), ("guess", {"files": [name]}), ("compare", {"results": [name, name]})]
@@ -98,6 +104,10 @@ def test_nothing_outside_the_folder_is_read_or_written(client: Client, folder: P
         "/files/link.csv",
         "/page/../api.py",
         "/web/__init__.py",
+        "/web//etc/hostname",
+        "/web/%2fetc%2fhostname",
+        "/page//etc/hostname",
+        "/api/model.js?beside=result:old/result.json",
     ):
         assert client.ask(path).status in (404, 422)
     assert "link.csv" not in str(client.ask("/api/folder").json)
@@ -109,6 +119,51 @@ def test_nothing_outside_the_folder_is_read_or_written(client: Client, folder: P
     (folder.parent / "drawer.yaml").unlink()
     assert client.ask("/files/page.html").headers["content-security-policy"].startswith("sandbox")
     assert sorted(p.name for p in folder.parent.iterdir()) == ["mine", "secret.csv"]
+
+
+def test_a_file_does_not_choose_the_folder_that_it_is_confined_to(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "own.yaml").write_text((folder / FILE).read_text().replace("log.csv", "../log.csv"))
+    with running(folder / "inner" / "own.yaml") as client:
+        message = client.settled("own.yaml")["work"]["message"]
+        assert f"palpate studio {folder.resolve()}" in message
+        assert client.ask(f"/files/{FILE}").status == 404
+    with running(folder) as client:  # as it says
+        client.ask("/api/open", {"file": "inner/own.yaml"})
+        assert client.settled("inner/own.yaml")["work"]["phase"] == "ready"
+
+
+def test_a_result_is_not_saved_through_a_link(folder: Path) -> None:
+    bench = _bench(folder)
+    out, elsewhere = folder / "drawer-result", folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("result.json", "model.json"):
+        (elsewhere / name).write_text("mine")
+    out.symlink_to(elsewhere)
+    with pytest.raises(PalpateError, match="is a link"):
+        bench.save_result()
+    out.unlink()
+    out.mkdir()
+    (out / "result.json").symlink_to(elsewhere / "result.json")
+    with pytest.raises(PalpateError, match="is a link"):
+        bench.save_result()
+    assert {p.read_text() for p in elsewhere.iterdir()} == {"mine"}
+    (out / "result.json").unlink()
+    out.rmdir()
+    assert "drawer-result/model.json" in bench.save_result()
+    bench.close()
+
+
+def _bench(folder: Path) -> Any:
+    """A bench whose full run has ended."""
+    bench = Bench(Folder(folder.resolve()), folder.resolve() / FILE)
+    for _ in range(1200):
+        if bench.work["phase"] == "failed" or (bench.full is not None and not bench.full.running):
+            break
+        time.sleep(0.05)
+    assert bench.full is not None, bench.work
+    assert bench.full.result is not None, bench.full.state
+    return bench
 
 
 def test_two_tabs_change_one_file_and_nothing_is_lost(client: Client, folder: Path) -> None:
@@ -183,7 +238,6 @@ def test_a_damaged_file_and_a_moved_recording_are_said_and_mended(client: Client
 
 def test_markers_become_an_object_by_their_roles(door_folder: Path, tmp_path: Path) -> None:
     from palpate.studio import wizard
-    from palpate.studio.folder import Folder
 
     own = read_experiment(door_folder / "body.yaml").config
     parts = (own.recordings.mocap, own.recordings.wrench)

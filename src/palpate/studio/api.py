@@ -209,9 +209,9 @@ async def _web(request: Request) -> Response:
 
 def _shipped(package: str, name: str) -> Response:
     """A file of the page, or one that pages share."""
-    root = Path(str(resources.files(package)))
-    path = root / name
-    if ".." in Path(name).parts or path.suffix == ".py" or not path.is_file():
+    root = Path(str(resources.files(package))).resolve()
+    path = (root / name).resolve()  # an absolute name would replace the root
+    if not path.is_relative_to(root) or path.suffix in (".py", ".pyc") or not path.is_file():
         return PlainTextResponse("there is no such file", 404)
     kind = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}.get(path.suffix)
     return Response(path.read_bytes(), media_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream")
@@ -230,7 +230,7 @@ def _module(session: Session, name: str, beside: str) -> Response:
     """The model on the bench as an ES module; beside: "result:" and a result's file, "reference:" and its label."""
     kind, _, which = beside.partition(":")
     if kind == "result":
-        model: Model | None = Model.load(session.folder.path(which).with_name("model.json"))
+        model: Model | None = Model.load(session.folder.beside(which, "model.json"))
     else:
         model = session.bench_of(name).model(which if kind == "reference" else None)
     if model is None:

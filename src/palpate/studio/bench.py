@@ -382,6 +382,10 @@ class Bench:
         if full is None or full.result is None or document is None or full.revision != document.revision:
             raise PalpateError("there is no full result of the file as it is now: wait until the identification ends")
         out = self.path.with_name(f"{self.path.stem}-result")
+        for path in (out, *(out / p.relative_to(full.out) for p in full.out.rglob("*"))):
+            if path.is_symlink():
+                raise FileProblem(path, "is a link: what it leads to would be overwritten", remedy="remove it")
+            self.folder.name(path)
         if out.exists() and not (out / "result.json").is_file():
             raise FileProblem(out, "exists and holds no result", remedy="move it away")
         (out / "model.json").unlink(missing_ok=True)

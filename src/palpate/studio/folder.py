@@ -60,9 +60,16 @@ class Folder:
         """The relative name of a path inside; refuses others."""
         resolved = path.resolve()
         if not resolved.is_relative_to(self.root):
-            wrong = f"lies outside of {self.root}"
-            raise FileProblem(path, wrong, remedy="start palpate studio on a folder that holds it too")
+            wrong, both = f"lies outside of {self.root}", Path(os.path.commonpath([self.root, resolved.parent]))
+            remedy = f"start palpate studio on the folder that holds both: palpate studio {both}"
+            raise FileProblem(path, wrong, remedy=remedy)
         return resolved.relative_to(self.root).as_posix()
+
+    def beside(self, name: str, other: str) -> Path:
+        """Another file in the folder of one inside, itself inside."""
+        path = self.path(name).with_name(other)
+        self.name(path)
+        return path
 
     def check(self, experiment: Any) -> None:
         """Refuse an experiment that names files outside: recordings, its object, handles, references."""

@@ -31,7 +31,7 @@ def comparison_page(folder: Folder, results: Sequence[str]) -> str:
 
 def validation_page(folder: Folder, result: str, file: str) -> str:
     """The page of `palpate validate`: a result's model on the recordings of an experiment."""
-    path = folder.path(result).with_name("model.json")
+    path = folder.beside(result, "model.json")
     experiment = read_experiment(folder.path(file))
     folder.check(experiment)
     return _made(write_validation_page, validate(Model.load(path, experiment.parts), experiment, path=path).data)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palpate.errors import MissingExtra, PalpateError
-from palpate.experiment.file.reading import read_experiment, recordings_of
 from palpate.studio.folder import YAML, Folder, folder_of
 
 PORT, TRIED = 8765, 20
@@ -78,13 +77,8 @@ def _chosen(paths: Sequence[Path]) -> tuple[Path, Path | None, list[Path]]:
     recordings = [p for p in paths if p.is_file() and p not in experiments]
     if len(experiments) > 1:
         raise PalpateError("the studio opens one experiment at a time: name one, or the folder that holds them")
-    if not experiments:
-        return root.resolve(), None, recordings
-    files = [experiments[0]]
-    with suppress(PalpateError):  # the page says what is wrong with it
-        experiment = read_experiment(experiments[0])
-        files += [p for p in (experiment.path(part.file) for part in recordings_of(experiment).values()) if p.exists()]
-    return folder_of([*paths, *files]).resolve(), experiments[0], recordings
+    # what a file names does not widen the folder that it is confined to
+    return root.resolve(), experiments[0] if experiments else None, recordings
 
 
 def _bound(host: str, port: int | None) -> socket.socket:
