@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from ruamel.yaml import YAML
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment import read_experiment
+from palpate.experiment.file.poses import PosesPart
 from palpate.experiment.file.reading import object_model
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.quick import quick
+from palpate.experiment.stage.result import provenance
 from tests.conftest import Shared
 from tests.drawer_files import write_table
 from tests.studio_server import Client, running
@@ -151,6 +154,9 @@ def test_a_result_is_not_saved_through_a_link(folder: Path) -> None:
     (out / "result.json").unlink()
     out.rmdir()
     assert "drawer-result/model.json" in bench.save_result()
+    (folder / FILE).write_text((folder / FILE).read_text() + "# by an editor\n")
+    with pytest.raises(document.Stale, match="nothing was saved"):
+        bench.save_result()
     bench.close()
 
 
@@ -210,6 +216,66 @@ def test_two_tabs_change_one_file_and_nothing_is_lost(client: Client, folder: Pa
         assert client.settled(FILE)["answer"]["parameters"] != before["answer"]["parameters"]
         client.ask("/api/undo", {"file": FILE, "revision": client.state(FILE)["revision"]})
         assert client.settled(FILE)["text"] == state["text"]
+
+
+def test_undo_does_not_take_back_what_an_editor_wrote(client: Client, folder: Path) -> None:
+    client.ask("/api/open", {"file": FILE})
+    first = client.settled(FILE)
+    client.ask("/api/change", {"file": f"./{FILE}", "revision": first["revision"], "changes": {"title": "mine"}})
+    assert client.settled(FILE)["undo"] == 1  # ./a and a are one bench
+    (folder / FILE).write_text((folder / FILE).read_text() + "# by an editor\n")
+    client.ask("/api/reload", {"file": FILE})
+    state = client.settled(FILE)
+    refused = client.ask("/api/undo", {"file": FILE, "revision": state["revision"]})
+    assert (refused.status, refused.json["error"]) == (422, "there is nothing to undo")
+    assert "# by an editor" in (folder / FILE).read_text()
+
+
+def test_what_makes_no_sense_is_refused_in_a_sentence(client: Client) -> None:
+    client.ask("/api/open", {"file": FILE})
+    revision = client.settled(FILE)["revision"]
+    assert client.ask("/api/report?file=").status == 422
+    assert client.ask("/web/%00").status == 422
+    for place in ("segments.train.x", "segments.train.9", "segments.train.0.x"):
+        refused = client.ask("/api/change", {"file": FILE, "revision": revision, "changes": {place: 1}})
+        assert refused.status == 422
+        assert f"no place '{place}'" in refused.json["error"]
+    for text in ("NaN", "Infinity", "1e999", "[" * 200_000):
+        raw = f'{{"file": "{FILE}", "keys": [], "from": 0, "to": 1, "pixels": {text}}}'.encode()
+        assert client.ask("/api/lines", raw=raw).status == 400
+    deep = {"file": "new.yaml", "text": "a: " + "[" * 5000, "changes": {}}
+    assert client.ask("/api/draft", deep).status == 422
+
+
+def test_keys_for_an_editor_alone_cannot_be_set_by_a_map() -> None:
+    text = "recordings:\n  poses: {file: a.csv, urdf: arm.urdf}\n"
+    for changes in (
+        {"recordings.poses": {"file": "a.csv", "urdf": "/etc/arm.urdf"}},
+        {"recordings": {"poses": {"urdf": "/etc/arm.urdf"}}},
+        {"recordings.poses.urdf": "other.urdf"},
+        {"parts": "evil.py"},
+    ):
+        with pytest.raises(PalpateError, match="cannot be set in the studio"):
+            document.changed(Path("x.yaml"), text, changes)
+    assert "b.csv" in document.changed(Path("x.yaml"), text, {"recordings.poses.file": "b.csv"})
+    assert "urdf" not in document.changed(Path("x.yaml"), text, {"recordings.poses.urdf": None})
+
+
+def test_files_of_a_robot_and_of_a_handle_lie_inside(door_folder: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(door_folder, tmp_path / "door")).resolve()
+    experiment = read_experiment(own / "body.yaml")
+    Folder(own).check(experiment)
+    name = experiment.config.recordings.wrench.file
+    shutil.copy(own / name, tmp_path / "elsewhere.mat")
+    (own / "handle.yaml").write_text((own / "body.yaml").read_text().replace(name, "../elsewhere.mat"))
+    handled = replace(experiment, config=experiment.config.model_copy(update={"handle": "handle.yaml"}))
+    with pytest.raises(FileProblem, match="lies outside"):
+        Folder(own).check(handled)
+    poses = PosesPart.model_construct(file="log.csv", urdf="/etc/arm.urdf")
+    recordings = experiment.config.recordings.model_copy(update={"poses": poses})
+    robot = replace(experiment, config=experiment.config.model_copy(update={"recordings": recordings, "handle": None}))
+    with pytest.raises(FileProblem, match=r"arm\.urdf: lies outside"):
+        Folder(own).check(robot)
 
 
 def test_a_damaged_file_and_a_moved_recording_are_said_and_mended(client: Client, folder: Path) -> None:
@@ -321,6 +387,15 @@ def test_a_pixel_shows_its_smallest_and_largest_sample() -> None:
         assert np.nanmax(high) == 50.0
         assert np.nanmin(low) <= np.nanmin(x[first:last]) + 1e-12
         assert (np.diff(at) > 0).all()
+
+
+def test_a_result_names_the_file_that_it_was_made_from(folder: Path) -> None:
+    path = folder / FILE
+    before, experiment = path.read_bytes(), read_experiment(path)
+    meant = read_experiment(path, text="# meant\n" + path.read_text())
+    path.write_text(path.read_text() + "# by an editor, while it ran\n")
+    for ran, content in ((experiment, before), (meant, b"# meant\n" + before)):
+        assert provenance(ran, {})["experiment"]["sha256"] == sha256(content).hexdigest()
 
 
 def test_an_adopted_variant_and_a_searched_zone_are_what_the_file_says(door_folder: Path, tmp_path: Path) -> None:

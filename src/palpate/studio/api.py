@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import mimetypes
+import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -44,22 +46,28 @@ class Session:
     """Recordings that were named on the command line."""
     bench: Bench | None = None
     opened: dict[str, Bench] = field(default_factory=dict[str, Bench])
+    _lock: Any = field(default_factory=threading.Lock)
 
     def open(self, name: str) -> Bench:
         """Put an experiment on the bench; one that was there stays as it is."""
         path = self.folder.path(name)
         if not path.is_file():
             raise FileProblem(name, "there is no such file", remedy="it may have been moved: look at the list again")
-        if name not in self.opened:
-            self.opened[name] = Bench(self.folder, path)
-        self.bench = self.opened[name]
+        self.bench = self._opened(path)
         return self.bench
 
     def bench_of(self, name: str) -> Bench:
         """The open experiment of this name."""
-        if name not in self.opened:
-            return self.open(name)
-        return self.opened[name]
+        own = self.folder.name(self.folder.path(name))
+        return self.opened[own] if own in self.opened else self.open(name)
+
+    def _opened(self, path: Path) -> Bench:
+        """One bench a file, however it is called and whoever asks at once: its lock guards the file."""
+        name = self.folder.name(path)
+        with self._lock:
+            if name not in self.opened:
+                self.opened[name] = Bench(self.folder, self.folder.root / name)
+            return self.opened[name]
 
     def close(self) -> None:
         """End what runs."""
@@ -99,8 +107,8 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
         if name not in answers:
             return _sentence(404, f"there is no {name!r} here")
         try:
-            given: Any = json.loads(await request.body() or b"{}")
-        except ValueError:
+            given: Any = json.loads(await request.body() or b"{}", parse_constant=_finite, parse_float=_finite)
+        except (ValueError, RecursionError):
             return _sentence(400, "the request is not JSON")
         if not isinstance(given, dict):
             return _sentence(400, "the request is no object")
@@ -111,8 +119,11 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
         return await _answered(lambda: session.bench_of(name).state())
 
     async def listing(_: Request) -> Response:
-        current = None if session.bench is None else session.folder.name(session.bench.path)
-        return await _answered(lambda: session.folder.listing() | {"chosen": session.chosen, "open": current})
+        def listed() -> dict[str, Any]:
+            current = None if session.bench is None else session.folder.name(session.bench.path)
+            return session.folder.listing() | {"chosen": session.chosen, "open": current}
+
+        return await _answered(listed)
 
     async def in_folder(request: Request) -> Response:
         return await _answered(lambda: _file(session.folder.path(request.path_params["path"])))
@@ -136,10 +147,11 @@ def build_app(session: Session, token: str, hosts: frozenset[str], port: int) ->
         return PlainTextResponse(json.loads(bytes(answer.body))["error"])  # in the frame, where the page would be
 
     async def report(request: Request) -> Response:
-        bench = session.bench_of(request.query_params.get("file", ""))
-        if bench.full is None:
-            return _sentence(404, "there is no report yet")
-        return _file(bench.full.out / "report.html")
+        def made() -> Response:
+            full = session.bench_of(request.query_params.get("file", "")).full
+            return _sentence(404, "there is no report yet") if full is None else _file(full.out / "report.html")
+
+        return await _answered(made)
 
     async def model(request: Request) -> Response:
         asked = request.query_params
@@ -172,11 +184,13 @@ async def _answered(answer: Callable[[], Any]) -> Response:
 
     try:
         made = await run_in_threadpool(answer)
+        return made if isinstance(made, Response) else JSONResponse(made)
     except Stale as error:
         return _sentence(409, str(error))
     except PalpateError as error:
         return _sentence(422, str(error))
-    return made if isinstance(made, Response) else JSONResponse(made)
+    except (ValueError, LookupError, OverflowError, RuntimeError, OSError) as error:
+        return _sentence(422, f"this cannot be answered ({type(error).__name__}: {error})")
 
 
 def _sentence(status: int, text: str) -> Response:
@@ -200,11 +214,11 @@ async def _page(_: Request) -> Response:
 
 
 async def _asset(request: Request) -> Response:
-    return _shipped("palpate.studio", f"page/{request.path_params['path']}")
+    return await _answered(lambda: _shipped("palpate.studio", f"page/{request.path_params['path']}"))
 
 
 async def _web(request: Request) -> Response:
-    return _shipped("palpate.web", request.path_params["path"])
+    return await _answered(lambda: _shipped("palpate.web", request.path_params["path"]))
 
 
 def _shipped(package: str, name: str) -> Response:
@@ -277,6 +291,14 @@ def _number(given: dict[str, Any], key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise PalpateError(f"the request lacks the number {key!r}")
     return float(value)
+
+
+def _finite(text: str) -> float:
+    """A number of JSON; NaN and infinities are none."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _rate(given: dict[str, Any]) -> float | None:

@@ -29,7 +29,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.progress import portion, silent
 from palpate.runtime.replay import with_stops
 from palpate.studio.answers import added_to, adopted, curves_of, elements_of, laws_of, numbers_of, searched
-from palpate.studio.document import Changes, Document, changed, read_document
+from palpate.studio.document import Changes, Document, Stale, changed, read_document
 from palpate.studio.folder import Folder
 from palpate.studio.full import FullRun
 from palpate.studio.lines import Track
@@ -87,6 +87,8 @@ class Bench:
             with self._lock:
                 if turn != self._turn:
                     return
+                if self.document is not None and self.document.text != document.text:
+                    self._before = []  # somebody else wrote it: to undo would take that back too
                 self.document = document
             experiment = read_experiment(self.path, text=document.text)
             self.folder.check(experiment)
@@ -381,6 +383,8 @@ class Bench:
         full, document = self.full, self.document
         if full is None or full.result is None or document is None or full.revision != document.revision:
             raise PalpateError("there is no full result of the file as it is now: wait until the identification ends")
+        if read_document(self.path).revision != full.revision:
+            raise Stale(f"{self.path.name} was changed elsewhere: nothing was saved. Read it again first")
         out = self.path.with_name(f"{self.path.stem}-result")
         for path in (out, *(out / p.relative_to(full.out) for p in full.out.rglob("*"))):
             if path.is_symlink():

@@ -16,8 +16,8 @@ from palpate.files import write_text
 
 Changes = Mapping[str, Any]
 """Dotted key -> its new value; None takes it out."""
-FORBIDDEN = ("parts", "recordings.poses.urdf")
-"""Keys that only an editor may set: they name code to run, or files that are no recordings."""
+FORBIDDEN = ("parts", "urdf")
+"""Keys, wherever they stand, that only an editor may set: they name code to run, or files that are no recordings."""
 OURS = re.compile(r"\s*#\s*(GUESS|EDIT)\b.*")
 """Remarks that are no longer true once somebody has set the value beside them."""
 WIDE = 4096
@@ -42,7 +42,7 @@ class Document:
     def written(self, text: str, revision: str) -> Document:
         """The same file with another text, on disk; refused where the file is no longer the one that was changed."""
         on_disk = read_document(self.path)
-        if revision != on_disk.revision:
+        if not revision == on_disk.revision == self.revision:
             raise Stale(
                 f"{self.path.name} was changed elsewhere (another tab or an editor) after this page had read it: "
                 "nothing was written. Look at the newer version, then change it again"
@@ -59,17 +59,31 @@ def read_document(path: Path) -> Document:
 
 def changed(path: Path, text: str, changes: Changes) -> str:
     """The text with some keys set or taken out; everything else stays as it was written."""
-    for key in changes:
-        if key in FORBIDDEN or key.startswith(tuple(f"{word}." for word in FORBIDDEN)):
-            raise PalpateError(f"{key} cannot be set in the studio: edit {path.name} itself")
-    parse(path, text)  # what is no YAML is refused with its line
+    before, _ = parse(path, text)  # what is no YAML is refused with its line
     yaml = _round_trip(text)
     tree: Any = yaml.load(text)
     for key, value in changes.items():
-        _set(tree, key.split("."), value)
+        try:
+            _set(tree, key.split("."), value)
+        except (ValueError, LookupError, TypeError):
+            raise PalpateError(f"{path.name} has no place {key!r} to set") from None
     out = StringIO()
     yaml.dump(tree, out)
+    after, _ = parse(path, out.getvalue())
+    for key in (x.split("=")[0] for x in sorted(_forbidden(after) - _forbidden(before))):
+        raise PalpateError(f"{key} cannot be set in the studio: edit {path.name} itself")
     return out.getvalue()
+
+
+def _forbidden(tree: Any) -> frozenset[str]:
+    """What stands under keys that only an editor may set."""
+    if isinstance(tree, list):
+        return frozenset[str]().union(*map(_forbidden, cast("list[Any]", tree)))
+    if not isinstance(tree, dict):
+        return frozenset()
+    held = cast("dict[str, Any]", tree)
+    own = frozenset(f"{key}={value!r}" for key, value in held.items() if key in FORBIDDEN)
+    return own.union(*map(_forbidden, held.values()))
 
 
 def _round_trip(text: str) -> Any:

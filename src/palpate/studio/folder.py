@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palpate.errors import FileProblem, PalpateError
-from palpate.experiment.file.reading import recordings_of
+from palpate.experiment.file.reading import read_experiment, recordings_of
 from palpate.experiment.file.sensors import listed
 from palpate.experiment.stage.result import read_result
 from palpate.recording import FORMATS
@@ -71,17 +71,21 @@ class Folder:
         self.name(path)
         return path
 
-    def check(self, experiment: Any) -> None:
-        """Refuse an experiment that names files outside: recordings, its object, handles, references."""
+    def check(self, experiment: Any, *, of_handle: bool = False) -> None:
+        """Refuse an experiment that names files outside: recordings, its object, handles and theirs, references."""
         for part in recordings_of(experiment).values():
-            self.name(experiment.path(part.file))
+            for file in (part.file, getattr(part, "urdf", None)):
+                self.name(experiment.path(file or ""))
         config, here = experiment.config, experiment.source.parent
         names = [getattr(config, "object", ""), getattr(config, "parts", None)]
         names += [handle for _, handle in listed(config, "handle")] if hasattr(config, "handle") else []
         names += [part.file for part in getattr(config, "reference", ())]
         for name in names:
-            if isinstance(name, str) and (here / name).is_file():
+            if isinstance(name, str):  # a shipped object's is as good as a file's inside
                 self.name(here / name)
+        for _, handle in listed(config, "handle") if hasattr(config, "handle") and not of_handle else ():
+            if isinstance(handle, str) and Path(handle).suffix in YAML and (here / handle).is_file():
+                self.check(read_experiment(here / handle), of_handle=True)
 
     def files(self) -> Iterator[Path]:
         """All files that people have put here, in order; not hidden ones, nor what links lead to."""

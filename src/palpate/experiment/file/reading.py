@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -21,7 +22,7 @@ from palpate.experiment.file.conditions import CONDITIONS
 from palpate.experiment.file.quantities import Position, shown
 from palpate.experiment.file.schema import ExperimentPart, MotionPart, Options, RecordingPart, SamplesPart, WrenchPart
 from palpate.experiment.file.sensors import listed, problems_of
-from palpate.experiment.file.yaml_text import Place, parse
+from palpate.experiment.file.yaml_text import Place, decoded, parse
 from palpate.files import read_bytes
 from palpate.mechanisms import Row
 from palpate.model import Model, load_object
@@ -52,6 +53,8 @@ class Experiment(Generic[Config]):
     config: Config
     lines: Mapping[Place, int]
     """Line of each key, for messages."""
+    sha256: str
+    """Of the file as it was read: by the end of a long run it may be another."""
 
     def path(self, file: str) -> Path:
         """A file named in the experiment."""
@@ -108,8 +111,10 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None, text:
         raise FileProblem(path, "is a folder, not an experiment file", remedy=_inside(path, str(source) in shipped))
     elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
-    tree, lines = parse(path, text)
-    experiment = Experiment(path, path.parent if data is None else Path(data), cast("Any", None), lines)
+    content = read_bytes(path) if text is None else text.encode()
+    tree, lines = parse(path, decoded(path, content))
+    digest = hashlib.sha256(content).hexdigest()
+    experiment = Experiment(path, path.parent if data is None else Path(data), cast("Any", None), lines, digest)
     stage = tree.get("stage", "handle")
     if stage not in ROOTS:
         raise experiment.problem("stage", unknown_name("stage", str(stage), ROOTS))

@@ -15,8 +15,13 @@ Place = tuple[str, ...]
 
 def read_text(path: Path) -> str:
     """The text of a YAML file."""
+    return decoded(path, read_bytes(path))
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """The text of a YAML file with this content."""
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         wrong = f"is not a text file ({error.reason})"
         raise FileProblem(path, wrong, remedy="give the experiment's YAML file") from None

@@ -17,7 +17,7 @@ from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, ORDER
 from palpate.experiment.paper.published import PublishedFit, aligned, fit_published, read_markers
 from palpate.experiment.run import run_experiment
 from palpate.experiment.stage.result import Result, read_result
-from palpate.files import read_bytes
+from palpate.files import read_bytes, sha256
 from palpate.model import Model
 from palpate.motion.cloud import fit_body, mean_cloud
 from palpate.progress import Tell, portion, silent
@@ -172,7 +172,7 @@ def experiment_of(
                 tree.pop("imu_pose", None)
     if handle is not None:
         tree["handle"] = {"mass": handle[0], "com": list(handle[1])}
-    return Experiment(source, copy, ROOTS[tree["stage"]].model_validate(tree), lines)
+    return Experiment(source, copy, ROOTS[tree["stage"]].model_validate(tree), lines, sha256(source))
 
 
 def check_previous(out: Path) -> None:

@@ -339,7 +339,7 @@ def provenance(experiment: Experiment[Any], segments: Mapping[str, Sequence[Segm
         "palpate": version("palpate"),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "experiment": {"file": experiment.source.name, "sha256": sha256(experiment.source)},
+        "experiment": {"file": experiment.source.name, "sha256": experiment.sha256},
         "recordings": [{"file": f, "sha256": sha256(experiment.path(f))} for f in files],
         "simulated": any(
             (folder / name).is_file() for folder in {experiment.source.parent, experiment.data} for name in TRUTH_FILES
