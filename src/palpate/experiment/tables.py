@@ -133,14 +133,15 @@ def half_width(entry: Data, kind: str) -> float:
 def shape_table(data: Data) -> Table:
     """Borders and widths of zones, and whether the data show them; angles in degrees."""
     shapes: Mapping[str, Data] = data.get("shapes") or {}
-    records: list[dict[str, str]] = []
+    records, lengths = list[dict[str, str]](), any("stated" in e for e in shapes.values())
     for name, e in shapes.items():
         shown = shown_in(e["unit"])
         value, ci = shown.factor * e["value"], e["ci95"] and [shown.factor * v for v in e["ci95"]]
         digits = decimals(value, ci)
         cells = {"shape": name, "value": _number(value, digits), "95 % interval": _interval(ci, digits)}
-        records.append(cells | {"unit": shown.unit, "status": e["status"]})
-    title = "Zones and lengths" if any("stated" in e for e in shapes.values()) else "Zones"
+        stated = {"stated": _number(shown.factor * e["stated"], digits) if "stated" in e else "-"} if lengths else {}
+        records.append(cells | stated | {"unit": shown.unit, "status": e["status"]})
+    title = "Zones and lengths" if lengths else "Zones"
     return table(records, title=title, marked=[e["status"] in _DOUBTFUL for e in shapes.values()])
 
 

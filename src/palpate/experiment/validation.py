@@ -15,12 +15,14 @@ from palpate.experiment.gates.explaining import MISFIT_PERCENT
 from palpate.experiment.gates.numbers import timed
 from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
 from palpate.experiment.stage.fit import Fit, Plan
-from palpate.experiment.stage.inputs import Belief
+from palpate.experiment.stage.inputs import TAPE_MEASURE_M, Belief
+from palpate.experiment.stage.links import FAR, PRIOR
 from palpate.experiment.stage.prepare import Prepared, shown_as
 from palpate.experiment.stage.result import provenance, read_result, rms_entry
 from palpate.files import finite, sha256
 from palpate.findings import Finding, Severity, sentences
 from palpate.identify.balance import Segment
+from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares, rms
 from palpate.progress import Tell, portion, silent
@@ -107,13 +109,28 @@ def _refit(model: Model, experiment: Experiment[Any], tell: Tell) -> tuple[Prepa
     inputs, segments = prepared.inputs, prepared.segments
     elements = tuple(e.estimating(False) for e in model.elements)
     instruments = tuple(e for e in inputs.model.elements if e.instrument)
-    ours = replace(model, mechanism=inputs.mechanism, elements=(*elements, *instruments), values={})
+    ours = replace(
+        model,
+        mechanism=_with_found_sizes(inputs.mechanism, model.mechanism),
+        elements=(*elements, *instruments),
+        values={},
+    )
     belief = Belief(mass=inputs.belief.mass, factor=inputs.belief.factor)
     moved = sorted([*segments["train"], *segments["test"]])
     tell("solving", 0.6)
     inputs, all_train = replace(inputs.with_model(ours), belief=belief), {**segments, "train": moved, "test": []}
     plan = Plan((*segments["quasi_static"], *moved))
     return prepared, fit_prepared(experiment, replace(prepared, inputs=inputs, segments=all_train), plan=plan)
+
+
+def _with_found_sizes(stated: Mechanism, found: Mechanism) -> Mechanism:
+    """The file's mechanism with the lengths that belong to the model's numbers, found along with them; where they are
+    farther off than a tape measure is, it is another object, and the file's own stay.
+    """
+    near = {**stated.off_by(FAR * TAPE_MEASURE_M), **{n: FAR * PRIOR[stated.sizes[n][1]] for n in stated.estimated}}
+    known = {n: x for n, (x, _) in found.sizes.items() if n in stated.sizes}
+    same = known and all(abs(x - stated.sizes[n][0]) <= near[n] for n, x in known.items())
+    return stated.with_sizes(known) if same else stated
 
 
 def _replayed(model: Model, fit: Fit) -> dict[str, Any] | None:

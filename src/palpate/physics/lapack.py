@@ -5,6 +5,7 @@ That package imports NumPy's tools for tests and for Fortran too, which takes lo
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -19,8 +20,9 @@ import scipy
 def lapack() -> Any:
     """SciPy's module of LAPACK's routines by their names: `dpbtrf`, `dtbtrs`, `dpttrf`, `dpttrs`, ..."""
     spec = PathFinder.find_spec("_flapack", [str(Path(folder) / "linalg") for folder in scipy.__path__])
-    if spec is None or spec.loader is None:  # a SciPy that keeps it elsewhere
-        return import_module("scipy.linalg.lapack")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        with suppress(ImportError):
+            spec.loader.exec_module(module)
+            return module
+    return import_module("scipy.linalg.lapack")  # of a SciPy that keeps it elsewhere, or not by itself

@@ -42,7 +42,7 @@ def read_plain(path: Path) -> dict[str, Any]:
             if not name or name.startswith("__") or name in variables:
                 raise NotPlainError
             variables[name] = value
-    except (ValueError, StopIteration, zlib.error):  # cut off or changed
+    except (ValueError, IndexError, StopIteration, zlib.error):  # cut off or changed
         raise NotPlainError from None
     return variables
 

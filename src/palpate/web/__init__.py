@@ -1,5 +1,6 @@
 """What pages run in a browser: modules of our own, and libraries that ship with the package (vendor/README.md)."""
 
+import re
 from collections.abc import Mapping
 from importlib import resources
 
@@ -25,7 +26,7 @@ def embedded(modules: Mapping[str, str], main: str) -> str:
 
 def script_text(text: str) -> str:
     """JavaScript that may stand inside of a script element, whatever is in its strings."""
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
 _LOAD = """{

@@ -68,7 +68,14 @@ def with_tape_measured_links(fit: Fit, lack: LackOfFit, refit: Refit) -> Fit | N
     given = {name: (*sizes[name], stds[name]) for name in link_steps(fit)}
     links = {n: Size(unit, x, std, x, std, told=False, held=True) for n, (x, unit, std) in given.items()}
     other = _searched(replace(fit, links=links), known_m, refit, HELD_ROUNDS)
-    return None if any(abs(x.value - x.stated) > FAR * x.prior for x in other.links.values()) else other
+    off = np.array([(x.value - x.stated) / x.prior for x in other.links.values()])
+    return None if np.abs(off).max() > FAR or off @ off > _unlikely(len(off)) else other
+
+
+def _unlikely(freedoms: int) -> float:
+    """A sum of so many squares that one in a thousand exceeds (chi-square by Wilson & Hilferty 1931)."""
+    part = 2 / (9 * freedoms)
+    return freedoms * (1 - part + 3.09 * part**0.5) ** 3
 
 
 def _searched(fit: Fit, beside_m: float, refit: Refit, rounds: int = ROUNDS) -> Fit:
@@ -101,8 +108,10 @@ def _believed(fit: Fit, beside_m: float) -> dict[str, Size] | None:
     own = np.array([name in fit.links for name in steps])
     sizes = [fit.links[name] for name in steps if name in fit.links]
     away = np.array([x.stated - x.value for x in sizes])
-    # a stated size that is farther off than is likely pulls no more than one that was known so badly
-    before = np.maximum([x.prior for x in sizes], np.abs(away) / LIKELY) ** -2.0
+    # a stated size that is farther off than is likely pulls no more than one that was known so badly; what a tape
+    # measure holds is not that far off
+    loose = [0.0 if x.held else abs(by) / LIKELY for x, by in zip(sizes, away.tolist(), strict=True)]
+    before = np.maximum([x.prior for x in sizes], loose) ** -2.0
     K = symmetric_inverse(H[np.ix_(own, own)] + np.diag(before))
     known = fit.inputs.mechanism.off_by(beside_m)
     beside = K @ H[np.ix_(own, ~own)] * [known[name] for name in steps if name not in fit.links]
@@ -149,7 +158,12 @@ def found_along(fit: Fit, stated: Mechanism, lack: LackOfFit | None) -> Fit:
 
 
 def found_links(fit: Fit) -> Iterator[Finding]:
-    """What is to be said of sizes that were estimated."""
+    """What is to be said of sizes that were estimated, or found along with more doubt than a tape measure leaves."""
+    least = LIKELY if fit.joint is not None else 0.0  # without a joint estimate the data contradict what is stated
+    held = {n: x for n, x in fit.links.items() if x.held and abs(x.value - x.stated) > least * x.prior}
+    if held:
+        sizes = (f"{n} {shown(x.value, x.unit)} where {shown(x.stated, x.unit)} is stated" for n, x in held.items())
+        yield Finding("shape", f"the data want other lengths: {', '.join(sizes)}", remedy="measure them again")
     for name, x in fit.links.items():
         if name not in fit.inputs.mechanism.estimated:
             continue
