@@ -29,8 +29,10 @@ from palpate.experiment.stage.result import provenance
 from tests.conftest import Shared
 from tests.drawer_files import write_table
 from tests.studio_server import Client, running
+from tests.test_links import door
 
 document = pytest.importorskip("palpate.studio.document")
+answers = pytest.importorskip("palpate.studio.answers")
 Bench = pytest.importorskip("palpate.studio.bench").Bench
 Folder = pytest.importorskip("palpate.studio.folder").Folder
 FILE = "drawer.yaml"
@@ -160,9 +162,9 @@ def test_a_result_is_not_saved_through_a_link(folder: Path) -> None:
     bench.close()
 
 
-def _bench(folder: Path) -> Any:
+def _bench(folder: Path, file: str = FILE) -> Any:
     """A bench whose full run has ended."""
-    bench = Bench(Folder(folder.resolve()), folder.resolve() / FILE)
+    bench = Bench(Folder(folder.resolve()), folder.resolve() / file)
     for _ in range(1200):
         if bench.work["phase"] == "failed" or (bench.full is not None and not bench.full.running):
             break
@@ -420,6 +422,38 @@ def test_an_adopted_variant_and_a_searched_zone_are_what_the_file_says(door_fold
         (made,) = [e for e in object_model(read_experiment(own, text=text)).elements if e.name == zone.name]
         assert any(s.free for s in made.shapes) is asked
         assert [s.value for s in made.shapes] == pytest.approx([s.value for s in zone.shapes])
+
+
+def test_quick_answers_are_those_of_a_full_run_that_found_other_links(tmp_path: Path) -> None:
+    path, _ = door(tmp_path, 3, off=(0.0021, -0.0026, 0.0012, 0.0030))
+    bench = _bench(tmp_path, path.name)
+    full, answer = bench.full.result["parameters"], bench.answer(bench.prepared.segments)
+    assert answer["total"]
+    for name in ("b_l", "b_s"):
+        low, high = full[name]["ci95"]
+        assert abs(answer["parameters"][name]["value"] - full[name]["value"]) < 0.3 * (high - low) / 2
+    felt = bench.model()
+    assert felt.p == pytest.approx([full[name]["value"] for name in felt.values], rel=1e-12)
+    assert felt.mechanism.sizes["closer.L2"][0] == bench.full.result["shapes"]["closer.L2"]["value"]
+    config = bench.experiment.config
+    for other in ({"compensate": True}, {"method": "joint"}):
+        bench.experiment = replace(bench.experiment, config=config.model_copy(update=other))
+        assert not bench.answer(bench.prepared.segments)["total"]
+    bench.close()
+
+
+def test_what_a_full_run_refused_stays_refused(door_folder: Path, door_prepared: Prepared) -> None:
+    fitted = quick(fit_prepared(read_experiment(door_folder / "body.yaml"), door_prepared))
+    solution, segments = fitted.solved(door_prepared.segments), door_prepared.segments
+    own = answers.numbers_of(fitted, solution, segments, {})["parameters"]
+    assert own["b_v"]["status"] == own["I"]["status"] == "identified"
+    refused = {"value": None, "ci95": None, "status": "not-identifiable"}
+    full = {"parameters": own | {"b_v": refused, "I": own["I"] | {"status": "uncertain"}}}
+    added = answers.added_to(full, solution)
+    shown = answers.numbers_of(fitted, solution, segments, added, full)["parameters"]
+    assert {k: shown["b_v"][k] for k in refused} == refused
+    assert shown["I"]["status"] == "uncertain"
+    assert shown["b_c"] == {**own["b_c"], "ci95": pytest.approx(own["b_c"]["ci95"])}
 
 
 def test_kept_rows_give_what_the_fit_gives(door_folder: Path, door_prepared: Prepared) -> None:

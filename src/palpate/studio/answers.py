@@ -17,7 +17,9 @@ from palpate.experiment.stage.result import parameter_entry
 from palpate.files import finite
 from palpate.identify import Solution
 from palpate.identify.balance import Segment
+from palpate.identify.solution import Status
 from palpate.identify.variants import Variant
+from palpate.mechanisms import Mechanism
 from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import shown_in
@@ -25,16 +27,23 @@ from palpate.report.model_plots import AT_SPEED, damping, dry_force
 from palpate.studio.lines import Line, Track, numbers
 
 POINTS = 160
+WORSE = tuple(s.value for s in (Status.IDENTIFIED, Status.UNCERTAIN, Status.PRIOR_DOMINATED, Status.NOT_IDENTIFIABLE))
+"""Statuses, each worse than the one before."""
 Segments = Mapping[str, Sequence[Segment]]
 
 
 def numbers_of(
-    quick: Quick, solution: Solution, segments: Segments, added: Mapping[str, float] | None = None
+    quick: Quick,
+    solution: Solution,
+    segments: Segments,
+    added: Mapping[str, float] | None = None,
+    full: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Parameters and errors of a quick fit.
 
     added: estimate -> what the last full run added to the square of half its interval (systematic, model, zones,
-    clocks); without it the intervals are those of the noise alone.
+    clocks); without it the intervals are those of the noise alone. full: the last full result. Only another one says
+    that a number is better known than there: what that one refused, a quick fit cannot judge.
     """
     free_body, entries = quick.fit.inputs.imu is not None, dict[str, Any]()
     for e in solution.estimates:
@@ -42,6 +51,11 @@ def numbers_of(
         if entry["ci95"] is not None and added is not None:
             half = float(np.sqrt((e.ci95[1] - e.value) ** 2 + added.get(e.name, 0.0))) if e.ci95 else 0.0
             entry["ci95"] = [e.value - half, e.value + half]
+        told = "" if full is None else full["parameters"].get(e.name, {}).get("status", "")
+        if entry["status"] in WORSE and told in WORSE[WORSE.index(entry["status"]) :]:
+            entry["status"] = told
+            if told == WORSE[-1] and not free_body:
+                entry |= {"value": None, "ci95": None}
         entries[e.name] = {k: entry[k] for k in ("value", "unit", "ci95", "status", "information_from_data")}
     rows = quick.fit.inputs.mechanism.rows
     rms = {
@@ -52,14 +66,29 @@ def numbers_of(
 
 
 def added_to(full: Mapping[str, Any], base: Solution) -> dict[str, float]:
-    """By how much a full result's intervals are wider than the quick ones of the same segments, halves squared."""
+    """By how much a full result's intervals are wider than the quick ones of the same segments, halves squared.
+
+    What a full run moved a value by, a quick answer does not know of other segments: its interval allows for it.
+    """
     added = dict[str, float]()
     for e in base.estimates:
         entry = full["parameters"].get(e.name)
         if entry is not None and entry["ci95"] is not None and e.ci95 is not None:
             half, own = (entry["ci95"][1] - entry["ci95"][0]) / 2, e.ci95[1] - e.value
-            added[e.name] = max(half**2 - own**2, 0.0)
+            added[e.name] = max(half**2 - own**2, 0.0) + (entry["value"] - e.value) ** 2
     return added
+
+
+def sizes_found(full: Mapping[str, Any] | None, stated: Mechanism) -> dict[str, float]:
+    """Sizes of a linkage that a full run found along, where they are still stated as they were then.
+
+    Those that the file has estimated, a quick fit finds by itself.
+    """
+    links = {} if full is None else {name: e for name, e in full["shapes"].items() if "stated" in e}
+    own = {name: size for name, (size, _) in stated.sizes.items() if name not in stated.estimated}
+    if any(own.get(name) != e["stated"] for name, e in links.items()):
+        return {}
+    return {name: e["value"] for name, e in links.items()}
 
 
 def curves_of(fit: Fit, p: FloatArray) -> list[Track]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +29,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.progress import portion, silent
 from palpate.runtime.replay import with_stops
-from palpate.studio.answers import added_to, adopted, curves_of, elements_of, laws_of, numbers_of, searched
+from palpate.studio.answers import added_to, adopted, curves_of, elements_of, laws_of, numbers_of, searched, sizes_found
 from palpate.studio.document import Changes, Document, Stale, changed, read_document
 from palpate.studio.folder import Folder
 from palpate.studio.full import FullRun
@@ -59,6 +60,12 @@ class Bench:
         self.ranking: Ranking | None = None
         self.work: dict[str, Any] = {"phase": "opening", "step": "", "done": 0.0}
         self._base: tuple[FullRun, dict[str, float]] | None = None
+        self._last: dict[str, Any] | None = None
+        """The last full result, of whatever version of the file."""
+        self._sizes: dict[str, float] = {}
+        """Of a linkage, which the quick fit has from there."""
+        self._moved = False
+        """Whether `solution` is of other borders than the file's."""
         self._handles: Any = None
         self._before: list[str] = []
         self._wanted: Segments | None = None
@@ -125,15 +132,22 @@ class Bench:
                 self.tracks = tracks_of(recorded, prepared, self.quick)
 
     def _fit(self, turn: int, tell: Callable[[str, float], None]) -> None:
+        """Fit with the links that the last full run ended with: with those stated, values would be others than its."""
         tell("fitting", 0.9)
         experiment, prepared = self.experiment, self.prepared
         if turn != self._turn or experiment is None or prepared is None:
             return
-        fitted = quick(fit_prepared(experiment, prepared))
+        inputs, begun = prepared.inputs, prepared.begun
+        sizes = sizes_found(self._last, inputs.mechanism)
+        if sizes:
+            linked = replace(inputs.model, mechanism=inputs.mechanism.with_sizes(sizes))
+            inputs, begun = inputs.with_model(linked), None
+        fitted = quick(fit_prepared(experiment, replace(prepared, inputs=inputs, begun=begun)))
         solution = fitted.solved(prepared.segments)
         with self._lock:
             if turn == self._turn and self.recorded is not None:
                 self.quick, self.solution, self._base = fitted, solution, None
+                self._sizes, self._moved = sizes, False
                 self.tracks = tracks_of(self.recorded, prepared, fitted)
                 self.work = {"phase": "ready"}
                 self._start_full()
@@ -150,7 +164,16 @@ class Bench:
         if self.full is not None:
             self.full.stop()
         out = Path(self._scratch.name) / document.revision
-        self.full = FullRun(self.path, document.text, document.revision, out)
+        self.full = FullRun(self.path, document.text, document.revision, out, self._ended)
+
+    def _ended(self, full: FullRun, result: dict[str, Any]) -> None:
+        with self._lock:
+            if full is not self.full:
+                return
+            self._last, turn, prepared = result, self._turn, self.prepared
+        if prepared is not None and sizes_found(result, prepared.inputs.mechanism) != self._sizes:
+            with suppress(PalpateError):  # quick answers stay as they are, with intervals that allow for it
+                self._fit(turn, silent)
 
     def _segments(self, experiment: Experiment[Any], prepared: Prepared) -> Segments:
         """In seconds; those counted in samples are as they were, since nothing but seconds is written here."""
@@ -234,15 +257,18 @@ class Bench:
         kept = {name: data.get(name) for name in (*names, "replay", "kappa", "motion", "references")}
         return kept | {
             "current": full.revision == self.document.revision,
+            "model": (full.out / "model.json").is_file(),
             "report": (full.out / "report.html").is_file(),
         }
 
     def _answer(self, fitted: Quick, solution: Solution, segments: Mapping[str, Any]) -> dict[str, Any]:
-        return numbers_of(fitted, solution, segments, self._added(fitted))
+        return numbers_of(fitted, solution, segments, self._added(fitted), self._last)
 
     def _added(self, fitted: Quick) -> dict[str, float] | None:
         """What the last full run added to the intervals of the fit that is on the bench."""
-        full, prepared = self.full, self.prepared
+        full, prepared, config = self.full, self.prepared, getattr(self.experiment, "config", None)
+        if getattr(config, "compensate", False) or getattr(config, "method", "") == "joint":
+            return None  # other measurements, or another estimate, than a quick fit has: only the noise is its own
         if full is None or full.result is None or prepared is None or self.document is None:
             return None if self._base is None else self._base[1]
         if self._base is None or (self._base[0] is not full and full.revision == self.document.revision):
@@ -259,6 +285,7 @@ class Bench:
         with self._lock:
             if fitted is self.quick:
                 self.solution = solution
+                self._moved = self.prepared is None or segments != self.prepared.segments
             answer = self._answer(fitted, solution, segments)
         return answer | {"ms": round(1e3 * (perf_counter() - begun), 2)}
 
@@ -280,7 +307,19 @@ class Bench:
         """Of the numbers shown last."""
         with self._lock:
             fitted, solution = self.quick, self.solution
-        return None if fitted is None or solution is None else laws_of(fitted.fit, solution.model)
+            full = None if self._moved else self._full_model()
+        return None if fitted is None or solution is None else laws_of(fitted.fit, full or solution.model)
+
+    def _full_model(self) -> Model | None:
+        """Of the full run of the file as it is now; None while there is none. Refused where it refused numbers."""
+        full, document, experiment = self.full, self.document, self.experiment
+        if full is None or full.result is None or document is None or experiment is None:
+            return None
+        if full.revision != document.revision:
+            return None
+        if not (full.out / "model.json").is_file():
+            raise PalpateError("the data do not tell all of its numbers: there is no model to show")
+        return Model.load(full.out / "model.json", experiment.parts)
 
     def scene(self, begin_s: float, end_s: float) -> dict[str, Any] | None:
         """What plays in 3-D."""
@@ -288,13 +327,13 @@ class Bench:
         return None if prepared is None else scene_of(prepared, begin_s, end_s)
 
     def model(self, reference: str | None = None) -> Model | None:
-        """The model of the numbers shown last, as a robot would load it; or with a reference's values."""
+        """The full run's own, else the quick one, as a robot would load it; or with a reference's values."""
         with self._lock:
-            solution, experiment, fitted = self.solution, self.experiment, self.quick
+            solution, experiment, fitted, full = self.solution, self.experiment, self.quick, self._full_model()
         if solution is None or experiment is None or fitted is None:
             return None
-        model = solution.model.of_object()
-        if fitted.fit.inputs.stops is not None and fitted.fit.inputs.main is not None:
+        model = full or solution.model.of_object()
+        if full is None and fitted.fit.inputs.stops is not None and fitted.fit.inputs.main is not None:
             model = with_stops(model, *fitted.fit.inputs.stops)
         if reference is None:
             return model

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,15 @@ from palpate.errors import MissingExtra, PalpateError
 NICE = 5
 """What a person waits for goes first."""
 
+Ended = Callable[["FullRun", dict[str, Any]], None]
+"""Told once of a run that came to a result, and that result."""
+
 
 class FullRun:
     """One full identification; a newer one ends it."""
 
-    def __init__(self, path: Path, text: str, revision: str, out: Path) -> None:
-        self.revision, self.out = revision, out
+    def __init__(self, path: Path, text: str, revision: str, out: Path, ended: Ended) -> None:
+        self.revision, self.out, self._ended = revision, out, ended
         self.state: dict[str, Any] = {"state": "running", "step": "starting", "done": 0.0, "revision": revision}
         self.result: dict[str, Any] | None = None
         """The content of result.json, once it is there."""
@@ -50,10 +54,14 @@ class FullRun:
                     self.state = self.state | last
         process.wait()
         process.stdout.close()
-        if last.get("state") == "done":
-            self.result = json.loads((self.out / "result.json").read_text(encoding="utf-8"))
-        ended = {"state": "failed", "message": "the identification ended unexpectedly: try palpate identify"}
-        self.state = self.state | (last if "state" in last else ended)
+        failed = {"state": "failed", "message": "the identification ended unexpectedly: try palpate identify"}
+        try:
+            if last.get("state") == "done":
+                result = json.loads((self.out / "result.json").read_text(encoding="utf-8"))
+                self._ended(self, result)  # quick answers follow before it is shown
+                self.result = result
+        finally:
+            self.state = self.state | (last if "state" in last else failed)
 
     @property
     def running(self) -> bool:

@@ -12,11 +12,12 @@ export function createFeelView(container, studio) {
   const source = (file, revision) => `/api/model.js?file=${encodeURIComponent(file)}&v=${revision}`;
 
   async function draw() {
-    const {state, folder} = studio, ready = Boolean(state && state.answer);
+    const {state, folder} = studio, full = state && state.result && state.result.current ? state.result : null;
+    const ready = Boolean(state && state.answer) && !(full && !full.model);
     nothing.hidden = ready;
     head.hidden = holder.hidden = !ready;
     if (!ready) {
-      fill(nothing, h("p", {}, state === null ? "Open an experiment in Data first: what was identified can then be pushed here." : "There is no model yet."));
+      fill(nothing, h("p", {}, state === null ? "Open an experiment in Data first: what was identified can then be pushed here." : full ? "The data do not tell all of its numbers: there is no model to push. The Fit view says what is missing." : "There is no model yet."));
       return;
     }
     const next = JSON.stringify([state.file, state.revision, beside, Boolean(state.result && state.result.current)]);
