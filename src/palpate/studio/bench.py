@@ -304,10 +304,13 @@ class Bench:
             return self.quick, None if self.solution is None else self.solution.p
 
     def laws(self) -> dict[str, Any] | None:
-        """Of the numbers shown last."""
+        """Of the numbers shown last; None too where some of those are refused."""
         with self._lock:
             fitted, solution = self.quick, self.solution
-            full = None if self._moved else self._full_model()
+            try:
+                full = None if self._moved else self._full_model()
+            except PalpateError:
+                return None
         return None if fitted is None or solution is None else laws_of(fitted.fit, full or solution.model)
 
     def _full_model(self) -> Model | None:
