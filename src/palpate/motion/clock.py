@@ -76,7 +76,8 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
         seen &= np.isfinite(column)
     count = int(np.count_nonzero(seen))
     if count < 10:
-        raise DataProblem(what, f"only {count} of {len(times_s)} samples are numbers", remedy="export it again")
+        few = f"of {len(times_s)} samples {count} are numbers; at least 10 are needed"
+        raise DataProblem(what, few, remedy="record longer, or export it again")
     start, period, off = steady(times_s)
     if off < _NONE_MISSING * period and count == len(seen):
         rows = range(len(seen))

@@ -38,7 +38,9 @@ def parse(path: Path, text: str | None = None) -> tuple[dict[str, Any], dict[Pla
         line, problem, cure = yaml_problem(text, error)
         raise FileProblem(path, problem, line=line, remedy=cure) from None
     if not isinstance(tree, dict):
-        raise FileProblem(path, "an experiment file consists of keys and values, such as 'object: handle'")
+        recorded = path.suffix.lower() not in (".yaml", ".yml")
+        cure = f"if it is a recording, `palpate new {path.name}` writes its experiment file" if recorded else ""
+        raise FileProblem(path, "an experiment file consists of keys and values, such as 'object: handle'", remedy=cure)
     lines: dict[Place, int] = {}
     return _plain(tree, (), lines), lines  # pyright: ignore[reportUnknownArgumentType]
 

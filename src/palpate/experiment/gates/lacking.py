@@ -8,6 +8,7 @@ import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
 from palpate.experiment.stage.lack import (
+    BEYOND_NOISE,
     LEAST,
     PARTS,
     PLACES,
@@ -62,7 +63,9 @@ def lacking(case: Case) -> Iterator[Finding]:
         evidence += f", which would move {', '.join(moved)}"
     elif best.share < LEAST:
         return  # the intervals hold it
-    held = best.effect.cause == "between" and best.unlikely < UNLIKELY
+    # what hardly shows beside noise is in the intervals, and noise alone looks like it now and then
+    held = best.share < LEAST and lack.times[row] < BEYOND_NOISE
+    held |= best.effect.cause == "between" and best.unlikely < UNLIKELY
     fails = (moved and not held) or best.effect.cause == "play" or _too_much(case, lack, row)
     severity = Severity.FATAL if fails else Severity.WARNING
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)

@@ -173,7 +173,10 @@ class _Judge:
             acting = [c[c > 1e-3 * max(c.max(), 1e-300)] for c in column.T]
             share = max(float(np.percentile(c, OFTEN)) / s for c, s in zip(acting, self.level, strict=True) if len(c))
             if not self.explained or (e.value + half) * self._slowness(element) * share > 1:
-                return f"it cannot be distinguished from zero: at most {e.value + half:.3g} {e.unit}"
+                return (
+                    f"it cannot be distinguished from zero: at most {e.value + half:.3g} {e.unit}; where it may be "
+                    f"nothing, say so (fixed: {{{e.name}: 0}})"
+                )
         return ""
 
     def _slowness(self, element: Element) -> float:
