@@ -395,4 +395,8 @@ def contact(case: Case) -> Iterator[Finding]:
         f"{' and '.join(ends) or 'near its ends'} something not in the model pushes back (a stop, a seal, a "
         "catch): samples there were left out"
     )
-    yield Finding("contact", evidence, remedy="state stops:, or add an element")
+    shown = "state stops:, or add an element"
+    if len(ends) == 1 and high < position.max() - 1.01 * edge:
+        stop = f"{{type: end-stop, name: stop, acts_on: {inputs.mechanism.main}, at: {case.shown(high, '.1f')}}}"
+        shown = f"if it is to be felt, add {stop} to elements"
+    yield Finding("contact", evidence, remedy=shown)
