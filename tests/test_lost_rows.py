@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,7 +35,9 @@ def test_a_clock_that_jumps_is_named_with_its_time_and_size(tmp_path: Path) -> N
     result = run_experiment(read_experiment(path))
     assert not result.passed
     (reason,) = (f for f in result.findings if f.cause == "skip")
-    assert "a clock that jumps at about 35.1 s, as if 39 ms of the load cell were lost there" in reason.evidence
+    assert re.search(
+        r"a clock that jumps at about 35\.[0-2] s, as if 39 ms of the load cell were lost there", reason.evidence
+    )
 
 
 def test_seconds_without_markers_are_named(tmp_path: Path) -> None:

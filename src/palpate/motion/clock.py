@@ -76,7 +76,7 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
         seen &= np.isfinite(column)
     count = int(np.count_nonzero(seen))
     if count < 10:
-        few = f"of {len(times_s)} samples {count} are numbers; at least 10 are needed"
+        few = f"only {count} of {len(times_s)} samples are numbers, where at least 10 are needed"
         raise DataProblem(what, few, remedy="record longer, or export it again")
     start, period, off = steady(times_s)
     if off < _NONE_MISSING * period and count == len(seen):

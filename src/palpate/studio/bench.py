@@ -372,14 +372,10 @@ class Bench:
         if len(keep) < len(KINDS) and self.experiment is not None and "samples" in self._document().text:
             changes = {f"segments.{kind}": _written(segments.get(kind, [])) for kind in KINDS}
             changes["segments.first_sample"] = None
-        before = self._wanted
+        # counted in samples before, it may be the same stretch in other words
+        self.change(changes, revision, again=None if "segments.static" not in keep else False)
+        # after it: a run that began before the change ends without a word on it from here on
         self._wanted = {kind: list(segments.get(kind, [])) for kind in KINDS}
-        try:
-            # counted in samples before, it may be the same stretch in other words
-            self.change(changes, revision, again=None if "segments.static" not in keep else False)
-        except PalpateError:
-            self._wanted = before
-            raise
 
     def adopt(self, name: str, revision: str) -> None:
         """Write one of the ranked variants into the file."""

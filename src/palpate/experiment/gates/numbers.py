@@ -61,6 +61,10 @@ SAME = 1e-6
 """Two elements that differ by a smaller share are one."""
 
 
+NEAR_ZERO = "it cannot be distinguished from zero"
+"""Of a number that may be nothing."""
+
+
 def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Finding]]:
     """The solution with statuses that fit scalar parameters, and for each number that is refused, why.
 
@@ -90,6 +94,8 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
                     if "fixed:" in reason or reason in (GUESSED_RATE, judge.pushed)
                     else fit.inputs.model.advice(e.name)
                 )
+                if reason.startswith(NEAR_ZERO):
+                    advice += f"{', or, ' if advice else ''}where it may be nothing, say so (fixed: {{{e.name}: 0}})"
                 refused[e.name] = Finding("unknown", reason, e.name, advice)
         elif e.status is Status.NOT_IDENTIFIABLE:  # known, as next to nothing
             e = replace(e, status=Status.IDENTIFIED, ci95=(max(e.value - half, 0.0), e.value + half))
@@ -173,10 +179,7 @@ class _Judge:
             acting = [c[c > 1e-3 * max(c.max(), 1e-300)] for c in column.T]
             share = max(float(np.percentile(c, OFTEN)) / s for c, s in zip(acting, self.level, strict=True) if len(c))
             if not self.explained or (e.value + half) * self._slowness(element) * share > 1:
-                return (
-                    f"it cannot be distinguished from zero: at most {e.value + half:.3g} {e.unit}; where it may be "
-                    f"nothing, say so (fixed: {{{e.name}: 0}})"
-                )
+                return f"{NEAR_ZERO}: at most {e.value + half:.3g} {e.unit}"
         return ""
 
     def _slowness(self, element: Element) -> float:

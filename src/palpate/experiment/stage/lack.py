@@ -175,7 +175,7 @@ def bench(fit: Fit) -> Bench:
     levels = [white_noise(even) for even in evens]
     whole, (fit, segments, at) = fit, excerpt(fit)
     low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
-    rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels)
+    rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels, whole=at is None)
     residuals = fit.left_of(fit.balance)
     noise = rows.taken((noisy.left_of(noisy.balance) - residuals)[None])[0]
     before = residuals if at is None else whole.left_of(whole.balance)
@@ -303,10 +303,10 @@ def _scale(fit: Fit) -> Iterator[FloatArray]:
             yield np.nan_to_num(column, copy=False)
 
 
-def _noisy(fit: Fit, levels: Sequence[FloatArray]) -> Fit:
+def _noisy(fit: Fit, levels: Sequence[FloatArray], *, whole: bool) -> Fit:
     """The same fit seen with noise of the measured level added once more to motion and wrench.
 
-    levels: `white_noise` of each sensor, and of the IMU that tells the motion.
+    levels: `white_noise` of each sensor, and of the IMU that tells the motion; whole: not only stretches of it.
     """
     rng, inputs = np.random.default_rng(0), fit.inputs
 
@@ -316,10 +316,14 @@ def _noisy(fit: Fit, levels: Sequence[FloatArray]) -> Fit:
         x += even.x
         return replace(even, x=x)
 
-    if inputs.imu is not None:
+    if whole or inputs.imu is not None:
         sensors = (replace(s, wrench=louder(s.wrench, level)) for s, level in zip(inputs.sensors, levels, strict=False))
         noisy = replace(inputs, sensors=tuple(sensors))
-        noisy = replace(noisy, imu=replace(inputs.imu, even=louder(inputs.imu.even, levels[-1]))).on_clock(inputs.clock)
+        if inputs.imu is not None:
+            noisy = replace(noisy, imu=replace(inputs.imu, even=louder(inputs.imu.even, levels[-1])))
+        else:
+            noisy = noisier(noisy, rng)
+        noisy = noisy.on_clock(inputs.clock)
     else:  # white noise at the reference's rate, of the density that theirs has: all that the low-pass lets through
         pairs = zip(inputs.sensors, levels, strict=True)
         each = [np.sqrt(inputs.rate_hz / rate_hz(s.wrench.times_s)) * level for s, level in pairs]
