@@ -18,7 +18,6 @@ from studies import (
     motion,
     objects,
     priors,
-    series,
     turns,
     variants,
     wheelbarrows,
@@ -37,7 +36,6 @@ STUDIES: dict[str, ModuleType] = {
     "objects": objects,
     "priors": priors,
     "turns": turns,
-    "series": series,
 }
 SEEDS = {
     "handles": 200,
@@ -52,7 +50,6 @@ SEEDS = {
     "objects": 20,
     "priors": 100,
     "turns": 40,
-    "series": 20,
 }
 
 

@@ -22,7 +22,6 @@ from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.belief import Handles
 from palpate.experiment.stage.compensation import Compensation, compensation
 from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
-from palpate.experiment.stage.inner import with_inner_states
 from palpate.experiment.stage.inputs import Inputs
 from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import LackOfFit, lack_of_fit, with_model_part
@@ -191,7 +190,7 @@ def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -
     assert used is not None
     wrench = fit.wrench_of(model)
     try:
-        states = with_inner_states(fit.balance.kinematics, mechanism, mechanism.states(fit.moved.motion))
+        states = mechanism.states(fit.moved.motion)
         if mechanism.main is not None:
             if inputs.stops is not None:
                 model = with_stops(model, *inputs.stops)

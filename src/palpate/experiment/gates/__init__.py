@@ -31,7 +31,6 @@ GATES: Sequence[tuple[Gate, str]] = (
     (channels.hum, "any"),
     (numbers.known_mass, "any"),
     (lacking.weight, "guided"),
-    (lacking.not_found, "guided"),
     (lacking.lacking, "any"),
     (explaining.ending, "any"),
     (explaining.conditioning, "imu"),

@@ -159,8 +159,7 @@ class _Judge:
         unseen = self._unseen(element.scopes[j]) if element.scopes else ""
         if unseen:
             return unseen
-        inner = self.fit.inputs.inner
-        column = np.abs(self.rows[:, :, i] if inner is None else np.nan_to_num(inner.slopes[i])[:, None])
+        column = np.abs(self.rows[:, :, i])
         if not len(column) or column.max() < 1e-9:
             return "the motion never shows it"
         if e.name in self.alike:
