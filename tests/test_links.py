@@ -63,7 +63,7 @@ def test_a_link_that_was_measured_wrongly_is_found(seed: int, name: str, off: fl
 
 
 def test_links_off_by_a_tape_measures_error_are_found_along(tmp_path: Path) -> None:
-    """Every real door has such links: left as stated, this one fails by its linkage, with intervals ten times wider.
+    """A tape measure leaves such links: left as stated, this one fails by its linkage, with intervals ten times wider.
     The model validates on its own recording, although the file states other links.
     """
     path, truth = door(tmp_path, 3, off=(0.0021, -0.0026, 0.0012, 0.0030))
