@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment import tables
+from palpate.experiment.validation import APART, FAR_APART
 from palpate.report import plots
 from palpate.report.identification import findings_table
 from palpate.report.page import Figure, Json, Words, section, write_page
@@ -19,8 +20,6 @@ from palpate.report.plots import COLOURS, GREY, Panel, short
 Data = Mapping[str, Any]
 _SHOWN = 12
 """Variants in the figure."""
-_ODD, _REFUTED = 3.0, 5.0
-"""Standard deviations that are marked, as `experiment.validation` judges them."""
 
 
 def write_validation_page(path: Path, data: Data) -> None:
@@ -92,17 +91,17 @@ def _apart(data: Data) -> Figure | None:
         return None
     sizes = np.array([e["apart"] * np.sign(e["value"] - e["refit"]) for e in known.values()])
     worst = list(known)[int(np.argmax(np.abs(sizes)))]
-    colour = [COLOURS[1] if abs(x) > _ODD else COLOURS[0] for x in sizes]
+    colour = [COLOURS[1] if abs(x) > APART else COLOURS[0] for x in sizes]
     bars: Json = plots.bars(plots.packed(sizes), list(known), "", GREY, orientation="h")
     bars["marker"] = {"color": colour}
-    reach = max(1.1 * float(np.abs(sizes).max()), _REFUTED + 0.5)
+    reach = max(1.1 * float(np.abs(sizes).max()), FAR_APART + 0.5)
     return plots.figure(
         "How far the numbers are from what these data call for",
         "Model minus refit in standard deviations of both; beyond 3 they rarely differ by chance.",
         [Panel("", (bars,), y={"autorange": "reversed", "type": "category"})],
         plots.x_title("model - refit, standard deviations") | {"range": [-reach, reach]},
         f"The largest: {worst}, {short(float(np.abs(sizes).max()))} standard deviations.",
-        marks=[plots.upright(x) for x in (-_ODD, _ODD)],
+        marks=[plots.upright(x) for x in (-APART, APART)],
         height=110 + 28 * len(known),
     )
 
