@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from palpate.errors import PalpateError
 from palpate.experiment import Result
-from palpate.experiment.comparison import compare, mean_model, pool
+from palpate.experiment.comparison import compare, kind_of_result, mean_model, pool
 from palpate.model import Model
 from tests.command import palpate
 
@@ -103,15 +103,42 @@ def test_identical_takes_are_rarely_accused() -> None:
     assert accused <= 2
 
 
-def test_takes_that_differ_are_marked() -> None:
-    found = compare(
-        {"a": take({"m": 10.0, "I": 1.0}), "b": take({"m": 11.0, "I": 1.05}), "c": take({"m": 9.0, "I": 0.98})}
-    )
+def test_takes_that_differ_a_little_are_marked_and_pooled_with_their_spread() -> None:
+    takes = {"a": (10.0, 1.0), "b": (10.4, 1.05), "c": (9.6, 0.98)}
+    found = compare({label: take({"m": m, "I": inertia}, std=0.04) for label, (m, inertia) in takes.items()})
     assert found["parameters"]["m"]["pooled"]["chance"] < 1e-6
-    assert found["parameters"]["I"]["pooled"]["chance"] > 0.5
+    assert found["parameters"]["I"]["pooled"]["chance"] > 0.1
     assert [w for w in found["warnings"] if w.startswith("m: the takes differ")]
     low, high = found["parameters"]["m"]["pooled"]["ci95"]
-    assert low < 9.5 < 10.5 < high
+    assert low < 9.6 < 10.4 < high
+
+
+def test_what_clearly_differs_is_not_pooled() -> None:
+    """One number of three: the object changed. Most of them: two objects, of which not even an equal number is one."""
+    one = {"m": 10.0, "I": 1.0, "b_c": 2.0}
+    found = compare({"a": take(one, std=0.05), "b": take({**one, "b_c": 3.0}, std=0.05, sha="b")})
+    assert found["one_object"]
+    assert found["parameters"]["b_c"]["pooled"] is None
+    assert found["parameters"]["m"]["pooled"]["value"] == pytest.approx(10.0)
+    assert found["apart"] == {"b_c": pytest.approx(1 / 3)}
+    assert any(w.startswith("b_c is 33 % apart, by more than noise") for w in found["warnings"])
+    found = compare({"a": take(one, std=0.05), "b": take({**one, "m": 14.0, "b_c": 3.0}, std=0.05, sha="b")})
+    assert not found["one_object"]
+    assert [e["pooled"] for e in found["parameters"].values()] == [None, None, None]
+    assert any("m is 29 % apart, b_c is 33 % apart" in w and "two different objects" in w for w in found["warnings"])
+
+
+def test_models_of_different_elements_stand_side_by_side_and_are_not_pooled() -> None:
+    """The same names, but another law behind one of them, or a number that one does not have."""
+    one, sprung = take({"m": 1.0, "k": 2.0}), take({"m": 1.0, "k": 2.0}, sha="b")
+    one["parameters"]["k"]["words"] = "damping, closing below 25.0 deg"
+    sprung["parameters"]["k"]["words"] = "damping, closing below 24.1 deg"
+    assert kind_of_result(one) == kind_of_result(sprung)
+    sprung["parameters"]["k"]["words"] = "stiffness"
+    for other in (sprung, take({"m": 1.0}, sha="c")):
+        found = compare({"a": one, "b": other})
+        assert found["parameters"]["m"]["pooled"] is None
+        assert any("the models differ in k" in w and "not pooled" in w for w in found["warnings"])
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
@@ -124,6 +151,11 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare({"a": take({"I": 1.0, "b_v": 2.0, "b_c": 1.0}), "b": take({"b_v": 1.0, "m": 1.0, "c_x": 0.1})})
     with pytest.raises(PalpateError, match="different parts"):
         compare({"a": one, "b": one | {"model_of": "whole"}})
+    with pytest.raises(PalpateError, match=r"different objects \(a: hinge, b: slide\)"):
+        compare({"a": one | {"mechanism": {"type": "hinge"}}, "b": one | {"mechanism": {"type": "slide"}}})
+    closers = [one | {"mechanism": {"type": "hinge", "linkages": [link]}} for link in ("four-bar", "track-arm")]
+    with pytest.raises(PalpateError, match=r"a: hinge with four-bar, b: hinge with track-arm"):
+        compare(dict(zip("ab", closers, strict=True)))
 
 
 def test_failed_and_dependent_takes_are_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,10 @@ from palpate.physics.arrays import FloatArray
 
 LEAST_CHANCE = 0.01
 """Of takes that scatter so much by noise alone, for all numbers of a comparison together; below it they differ."""
+CLEARLY = 0.1
+"""Share of the larger value: takes of one object that differ by more than noise and by more than this have no mean."""
 LEAST_SHARED = 0.5
-"""Share of their parameters that results of one kind of object have in common."""
+"""Share of their parameters that results must have in common to be set side by side; of one object, that agree."""
 COMMON = ("pull", "systematic", "model")
 """Parts of an interval that all takes share: one prior, one setup, one model."""
 
@@ -78,27 +81,59 @@ def _mean(x: FloatArray, w: FloatArray) -> float:
     return float(w @ x / w.sum())
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What results must have in common for their numbers to mean the same: only then may they be pooled."""
+
+    stage: str
+    model_of: str
+    mechanism: tuple[str, ...]
+    """Its type and those of its linkages."""
+    parameters: frozenset[tuple[str, str, str]]
+    """Name, unit and words, which the elements declare; without the sensor's bias, which belongs to the session."""
+    shapes: frozenset[str]
+
+
+def kind_of_result(result: Mapping[str, Any]) -> Kind:
+    """The kind of object that a result.json is about."""
+    mechanism: Mapping[str, Any] = result.get("mechanism") or {}
+    named = ((n, e["unit"], _law(e.get("words", ""))) for n, e in result["parameters"].items() if not _of_session(n))
+    return Kind(
+        str(result["stage"]),
+        str(result.get("model_of", "handle")),
+        (str(mechanism.get("type", "")), *mechanism.get("linkages", ())),
+        frozenset(named),
+        frozenset(result.get("shapes") or {}),
+    )
+
+
+def _law(words: str) -> str:
+    """Words of a parameter without the numbers in them: where a zone begins differs from take to take."""
+    return re.sub(r"-?\d+(\.\d+)?", "", words)
+
+
+def _of_session(name: str) -> bool:
+    return name.startswith("bias_")
+
+
 def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Results by label, as read from result.json -> one table: each number, and what they say together."""
+    """Results by label, as read from result.json -> one table: each number, and what they say together.
+
+    Results of different kinds of objects stand side by side where they share most numbers, and are never pooled; nor
+    is a number that clearly differs, nor any where most do.
+    """
     if len(results) < 2:
         raise PalpateError("there is nothing to compare: give two results at least")
-    stages = {str(r["stage"]) for r in results.values()}
-    if len(stages) > 1:
-        raise PalpateError(f"results of different stages cannot be compared: {', '.join(sorted(stages))}")
-    of = {label: str(r.get("model_of", "handle")) for label, r in results.items()}
-    if len(set(of.values())) > 1:
-        parts = ", ".join(f"{label}: {what}" for label, what in of.items())
-        raise PalpateError(f"models of different parts cannot be compared ({parts})")
-    names = list(dict.fromkeys(n for r in results.values() for n in r["parameters"]))
-    shared = [n for n in names if all(n in r["parameters"] for r in results.values())]
-    if len(shared) < LEAST_SHARED * len(names):
-        lists = "; ".join(f"{label}: {', '.join(r['parameters'])}" for label, r in results.items())
-        raise PalpateError(f"these are results of different objects ({lists})")
+    kinds = {label: kind_of_result(r) for label, r in results.items()}
+    names = _comparable(kinds, results)
     parameters = {name: _parameter(name, results) for name in names}
-    # a sensor's bias belongs to the session, not to the object
-    judged = [n for n, e in parameters.items() if e["pooled"] is not None and not n.startswith("bias_")]
+    judged = [n for n, e in parameters.items() if e["pooled"] is not None and not _of_session(n)]
     differing = [n for n in judged if parameters[n]["pooled"]["chance"] * len(judged) < LEAST_CHANCE]
-    findings = list(_findings(results, differing))
+    apart = {n: share for n in differing if (share := _apart(parameters[n])) > CLEARLY}
+    other = len(set(kinds.values())) > 1 or len(apart) > LEAST_SHARED * len(judged)
+    for name in names if other else apart:
+        parameters[name] |= {"pooled": None}
+    findings = list(_findings(results, kinds, differing, apart, one_object=not other))
     return {
         "palpate_comparison": 1,
         "results": {
@@ -116,10 +151,37 @@ def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         },
         "parameters": parameters,
         "differing": differing,
+        "apart": apart,
+        "one_object": not other,
         "rms": {label: r["rms"] for label, r in results.items()},
         "findings": [f.as_json() for f in findings],
         "warnings": sentences(findings, fatal=False),
     }
+
+
+def _comparable(kinds: Mapping[str, Kind], results: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Names of all parameters; results that have nothing to do with each other are refused."""
+    stages = {kind.stage for kind in kinds.values()}
+    if len(stages) > 1:
+        raise PalpateError(f"results of different stages cannot be compared: {', '.join(sorted(stages))}")
+    if len({kind.model_of for kind in kinds.values()}) > 1:
+        parts = ", ".join(f"{label}: {kind.model_of}" for label, kind in kinds.items())
+        raise PalpateError(f"models of different parts cannot be compared ({parts})")
+    if len({kind.mechanism for kind in kinds.values()}) > 1:
+        lists = ", ".join(f"{label}: {' with '.join(kind.mechanism)}" for label, kind in kinds.items())
+        raise PalpateError(f"these are results of different objects ({lists}): their numbers do not mean the same")
+    names = list(dict.fromkeys(n for r in results.values() for n in r["parameters"]))
+    shared = [n for n in names if all(n in r["parameters"] for r in results.values())]
+    if len(shared) < LEAST_SHARED * len(names):
+        lists = "; ".join(f"{label}: {', '.join(r['parameters'])}" for label, r in results.items())
+        raise PalpateError(f"these are results of different objects ({lists})")
+    return names
+
+
+def _apart(entry: Mapping[str, Any]) -> float:
+    """Between the lowest and the highest value, as a share of the larger one's size."""
+    values = np.array([e["value"] for e in entry["each"].values() if e is not None and e["value"] is not None])
+    return float(np.ptp(values) / np.max(np.abs(values)))
 
 
 def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -159,22 +221,51 @@ def _freedoms(entry: Mapping[str, Any]) -> float:
     return float(brentq(lambda n: float(stdtrit(n, 0.975)) - min(quantile, 12.0), 1.0, 1000.0))
 
 
-def _findings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]) -> Iterator[Finding]:
+def _findings(
+    results: Mapping[str, Mapping[str, Any]],
+    kinds: Mapping[str, Kind],
+    differing: Sequence[str],
+    apart: Mapping[str, float],
+    *,
+    one_object: bool,
+) -> Iterator[Finding]:
     """Takes that failed, that differ, or that are the same."""
     failed = [label for label, r in results.items() if not r["verdict"]["passed"]]
     if failed:
         yield Finding("verdict", f"the verdict of {', '.join(failed)} is failed: do not pool what was not understood")
-    if differing:
+    if len(set(kinds.values())) > 1:
+        first = next(iter(kinds.values()))
+        own = sorted({n for k in kinds.values() for n, *_ in k.parameters ^ first.parameters}) or ["the zones"]
+        evidence = f"the models differ in {', '.join(own)}: they stand side by side and are not pooled"
+        yield Finding("kinds", evidence)
+    elif not one_object:
+        evidence = (
+            f"{_shares(apart)}: by far more than noise, as two different objects do; nothing is pooled. If it is one "
+            "object, something differs between the sessions: a unit, a sensor's scale, a load"
+        )
+        yield Finding("objects", evidence)
+    elif apart:
+        evidence = (
+            f"{_shares(apart)}, by more than noise (less than {100 * LEAST_CHANCE:g} % chance), and not pooled: the "
+            "object changed, or something differs between sessions (mounting, zero, temperature)"
+        )
+        yield Finding("apart", evidence)
+    slightly = [name for name in differing if name not in apart]
+    if slightly:
         evidence = (
             f"the takes differ by more than their noise allows (less than {100 * LEAST_CHANCE:g} % chance): the object "
-            "changed, or something differs between sessions (mounting, zero, temperature); the pooled interval holds "
-            "that spread"
+            "changed, or something differs between sessions (mounting, zero, temperature)"
         )
-        yield Finding("differing", evidence, ", ".join(differing))
+        evidence += "; the pooled interval holds that spread" if one_object else ""
+        yield Finding("differing", evidence, ", ".join(slightly))
     files = [tuple(sorted(e["sha256"] for e in r["provenance"].get("recordings", ()))) for r in results.values()]
     if len(set(files)) < len(files):
         evidence = "some results come from the same recordings: they are not independent takes, do not pool them"
         yield Finding("same", evidence)
+
+
+def _shares(apart: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} is {100 * share:.0f} % apart" for name, share in apart.items())
 
 
 def mean_model(models: Sequence[Model]) -> Model:

@@ -481,7 +481,9 @@ def comparison_tables(data: Data) -> tuple[Table, Table]:
         pooled: Data = e["pooled"] or dict.fromkeys(("value", "ci95", "between_takes"))
         cells = {"parameter": name} | ({"what it is": e["words"]} if "words" in e else {})
         cells |= {label: cell(e["each"][label], digits) for label in labels}
-        cells |= {"together": _number(pooled["value"], digits), "95 % interval": _interval(pooled["ci95"], digits)}
+        apart = data["apart"].get(name)
+        mean = _number(pooled["value"], digits) if apart is None else f"{100 * apart:.0f} % apart"
+        cells |= {"together": mean, "95 % interval": _interval(pooled["ci95"], digits)}
         mark = " (!)" if name in data["differing"] else ""
         records.append(
             cells | {"between takes": _number(pooled["between_takes"], digits) + mark, "unit": unit_text(e["unit"])}
@@ -494,9 +496,9 @@ def comparison_tables(data: Data) -> tuple[Table, Table]:
         for row, unit in units.items()
     )
     note = (
-        "± half of the 95 % interval; together: mean of the takes (random effects); (!): they differ by more than "
-        "their noise allows. What all takes share is in the interval too: a prior's pull, systematic errors, and what "
-        "the model lacks."
+        "± half of the 95 % interval; together: mean of the takes (random effects), or how far they are apart where "
+        "that is clear; (!): they differ by more than their noise allows. What all takes share is in the interval too: "
+        "a prior's pull, systematic errors, and what the model lacks."
     )
     wide = [k for k in ("what it is",) if records and k in records[0]]
     return table(records, note=note, wide=wide), table(errors)

@@ -108,13 +108,17 @@ def _apart(data: Data) -> Figure | None:
 
 def _takes(data: Data) -> Figure | None:
     """Each take's value and interval, in percent of the mean of all."""
-    known = {n: e for n, e in data["parameters"].items() if e["pooled"] is not None and e["pooled"]["value"]}
+    known, means = data["parameters"], dict[str, float]()
+    for name, e in known.items():
+        values = [x["value"] for x in e["each"].values() if x is not None and x["value"] is not None]
+        means[name] = e["pooled"]["value"] if e["pooled"] is not None else float(np.mean(values or [0.0]))
+    known = {name: e for name, e in known.items() if means[name]}
     if not known:
         return None
     traces: list[Json] = []
     labels = list(data["results"])
     for i, label in enumerate(labels):
-        places = np.array([_beside_mean(e["each"][label], e["pooled"]["value"]) for e in known.values()], dtype=float)
+        places = np.array([_beside_mean(e["each"][label], means[n]) for n, e in known.items()], dtype=float)
         at = np.arange(float(len(known))) + 0.12 * (i - (len(labels) - 1) / 2)
         colour = COLOURS[i % len(COLOURS)]
         bars: Json = {"type": "data", "array": plots.packed(places[:, 1]), "color": colour, "thickness": 1.2}

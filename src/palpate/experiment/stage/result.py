@@ -547,6 +547,7 @@ def _mechanism(
     inside = inputs.inside(fit.plan.segments)
     entry: dict[str, Any] = {
         "type": mechanism.type,
+        "linkages": [link.type for link in mechanism.linkages],
         "origin": frame or mechanism.origin,
         "sensors_m": [s.T_body_sensor[:3, 3].tolist() for s in inputs.sensors],
     }
