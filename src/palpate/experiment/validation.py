@@ -17,7 +17,8 @@ from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
 from palpate.experiment.stage.fit import Fit, Plan
 from palpate.experiment.stage.inputs import TAPE_MEASURE_M, Belief
 from palpate.experiment.stage.links import FAR, PRIOR
-from palpate.experiment.stage.prepare import Prepared, shown_as
+from palpate.experiment.stage.placing import shown_as
+from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.result import provenance, read_result, rms_entry
 from palpate.files import finite, sha256
 from palpate.findings import Finding, Severity, sentences

@@ -22,20 +22,17 @@ from palpate.experiment.stage import recordings
 from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.capture import (
     CapturedMotion,
-    axis_std,
     capture,
     check_towards,
-    joint_of,
     outages,
     sensor_turns,
     stated_clock,
     wrench_features,
 )
 from palpate.experiment.stage.clock import clock_by_balance
-from palpate.experiment.stage.ground import Ground, ground_of, levelled
+from palpate.experiment.stage.ground import Ground
 from palpate.experiment.stage.imu_noise import noise_of_motion
 from palpate.experiment.stage.inputs import (
-    STEP,
     TAPE_MEASURE_M,
     Belief,
     Filtering,
@@ -45,9 +42,7 @@ from palpate.experiment.stage.inputs import (
     Sensor,
 )
 from palpate.experiment.stage.mistakes import mistakes
-from palpate.experiment.stage.pivot import on_pivot
-from palpate.experiment.stage.placed import UPRIGHT_RAD, check_untilted, off_its_way
-from palpate.experiment.stage.posed import check_turning
+from palpate.experiment.stage.placing import check_reach, place, shut_position, stops_of, with_wheel
 from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.together import smoothed_motion
 from palpate.findings import Finding, Severity
@@ -56,15 +51,12 @@ from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even
 from palpate.motion.derivatives import design_lowpass
-from palpate.motion.frames import JointFrame, check_joint
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion
 from palpate.motion.integration import Integrated
-from palpate.motion.joints import screw_of_hinge
 from palpate.motion.offset import Limited, Offset, band_limited, likely_lags, offset_between
 from palpate.motion.plausibility import judge_imu
 from palpate.motion.smoothing import Smoothed
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask, spread
-from palpate.physics.motion import Poses
 from palpate.progress import Tell, portion, silent
 
 TRAIN_SHARE = 0.6
@@ -74,12 +66,6 @@ FASTEST_DRIFT_PPM, SHARP_DRIFT_PPM = 3.0, 1.5
 SAME_CLOCK_S = 5e-4
 FEATURES_HZ, CLOCK_SAMPLES, CLOCK_STRETCH = 20.0, 1 << 18, 1 << 14
 """Below this frequency load cell and IMU are compared; of a long recording so many samples of the IMU, in stretches."""
-RECORDS_APART = 1.5
-"""Standard deviations by which two records of where an object is shut are taken to differ."""
-MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
-"""Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
-WHEELS_M = (0.025, 1.5)
-"""Radii of wheels that people push."""
 SETTLED = ("clock", "moves-along", "placement-unknown", "derivatives", "fusion")
 """Findings of a capture that the balance settles by itself."""
 ADDED: Mapping[str, stage_inputs.Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
@@ -155,7 +141,7 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
     position, segments = even.seen_x[:, 0], recordings.segments_of(experiment, even.times_s, even.rows)
     static = next(iter(segments["static"]), None)
     if static is not None:
-        shut = _shut(position[segment_mask(even.times_s, [static])], unit, findings)
+        shut = shut_position(position[segment_mask(even.times_s, [static])], unit, findings)
         # the vertical is known from where the angle is zero, and friction holds what hangs elsewhere
         hangs = mechanism.leaning > 0 and any(e.weighs for e in model.elements)
         counted = config.recordings.signals.zero or ("recorded" if hangs or mechanism.placed else "static")
@@ -173,13 +159,13 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
         measured=np.where(np.isfinite(even.seen_x[:, 1:2]), wrench, np.nan)[None],
         zero="none" if static is None or free else "still",
         static=static,
-        stops=None if config.stops is None else _stops(experiment, position, unit),
+        stops=None if config.stops is None else stops_of(experiment, position, unit),
         belief=belief,
         links_std_m=_links_std(experiment, model),
         unloaded=free,
         integrated=table.integrated,
     )
-    _check_reach(experiment, model, position, findings)
+    check_reach(experiment, model, position, findings)
     check_seen_segments(experiment, inputs, segments)
     return Prepared(inputs, segments, {}, tuple(findings))
 
@@ -228,7 +214,7 @@ def _links_std(experiment: Experiment[Any], model: Model) -> float:
 def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: Handles) -> Prepared:
     config = experiment.config
     check_towards(experiment)
-    model = model if model.mechanism.wheel is None else _with_wheel(experiment, model)
+    model = model if model.mechanism.wheel is None else with_wheel(experiment, model)
     tell("reading the load cells", 0.0)
     cells = recordings.read_wrenches(experiment)
     captured = capture(experiment, portion(tell, 0.05, 0.4))
@@ -236,74 +222,28 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     findings = [_beside_drawing(f) for f in captured.findings if f.fatal or f.cause not in SETTLED]
     findings += handles.findings
     segments = recordings.segments_of(experiment, times, body.rows)
-    static, ground, stops = next(iter(segments["static"]), None), None, None
-    closed_std, hinge_std_m, axis_std_rad, pitch_std, ground_root = 0.0, 0.0, 0.0, 0.0, np.zeros((4, 0))
-    if model.mechanism.floor:
-        marked = config.markers.base is None or config.markers.base.axle is not None
-        ground = ground_of(captured, model.mechanism, segments, static, marked=marked)
-        poses, T_cloud_body, ground_root = ground.poses, ground.T_cloud_body, ground.root
-        q = model.mechanism.coordinates_of(poses)
-        findings += ground.findings
-    elif model.mechanism.pivot:
-        model, pivot = on_pivot(experiment, model, captured, segments["static"][:1])
-        poses, T_cloud_body = pivot.frame.poses(body.poses), pivot.frame.T_body_frame
-        q = model.mechanism.coordinates_of(poses)
-        findings += pivot.findings()
-        hinge_std_m, axis_std_rad = pivot.std_m, pivot.axes_std_rad
-    elif [joint.kind for joint in model.mechanism.joints] == ["free"]:
-        tilt = None if captured.placement is None else captured.placement.tilt
-        T_cloud_body = body.frames.get("body", body.frames["sensor"] if body.key == "mocap" else np.eye(4))
-        poses, ground_root = levelled(body.poses.attached(T_cloud_body), tilt)
-        q = model.mechanism.coordinates_of(poses)
-    elif model.mechanism.placed:
-        tilt = None if captured.placement is None else captured.placement.tilt
-        T_cloud_body = body.frames.get("body", body.frames["sensor"] if body.key == "mocap" else np.eye(4))
-        poses, ground_root = levelled(body.poses.attached(T_cloud_body), tilt)
-        model = replace(model, mechanism=model.mechanism.with_gravity([0.0, 0.0, -config.gravity]))
-        with experiment.at("mechanism", kind=DataProblem):
-            q = model.mechanism.coordinates_of(poses)
-        findings += off_its_way(model.mechanism, poses, q)
-        if model.mechanism.main is not None:
-            stops = _stops(experiment, q[:, 0], model.mechanism.position_units[0])
-            _check_reach(experiment, model, q[:, 0], findings)
-        findings += check_untilted(experiment, handles, poses)
-    else:
-        model, joint = _on_joint(experiment, model, captured, segments["static"][:1])
-        poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
-        position = model.mechanism.coordinates_of(poses)[:, 0]
-        findings += check_joint(joint, body.poses)
-        pitch_std = joint.pitch_std if joint.stated_pitch is None else 0.0
-        if joint.hinge is not None:
-            hinge_std_m = float(np.nan_to_num(joint.hinge.point_std_m)) / 2**0.5
-            axis_std_rad = axis_std(joint.hinge, body) / 2**0.5
-        shut, closed_std = _zero_position(experiment, captured, joint, model, position, segments, findings)
-        position = position - shut
-        model = replace(model, mechanism=model.mechanism.with_zero_at(-shut))
-        stops = _stops(experiment, position, model.mechanism.position_units[0])
-        _check_reach(experiment, model, position, findings)
-        q, leaning = position[:, None], model.mechanism.leaning
-        if not handles.known and leaning > UPRIGHT_RAD:
-            why = f"the axis leans by {np.degrees(leaning):.1f} deg, so the handle's weight matters"
-            raise experiment.problem("handle", f"this key is missing: {why}")
-        why = "its weight is taken as part of the preload, which is right only where weight does not move the object"
-        findings += [] if handles.known else [Finding("handle", why, "no handle is given")]
+    static = next(iter(segments["static"]), None)
+    placing = place(experiment, model, captured, segments, handles, findings)
+    model, q, poses, ground = placing.model, placing.q, placing.poses, placing.ground
+    findings += placing.findings
     zero, at_contact = _zero(experiment, model, handles)
-    keys, T_body_cloud = sensors_of(config), np.linalg.inv(T_cloud_body)
+    keys, T_body_cloud = sensors_of(config), np.linalg.inv(placing.T_cloud_body)
     sensors = tuple(
         Sensor(cell.even, T_body_cloud @ body.frames[key.role], phi, sensor_turns(experiment, body, key))
         for key, cell, phi in zip(keys, cells, handles.each(len(cells)), strict=True)
     )
     tell("smoothing the motion", 0.4)
-    smoothed, travel_std, up = None, 0.0, np.zeros(2) if ground is None else ground.up
+    smoothed, travel_std, hinge_std_m, closed_std = None, 0.0, placing.hinge_std_m, placing.closed_std
+    up = np.zeros(2) if ground is None else ground.up
     if config.derivatives.method != "local" and not isinstance(config.filtering, PublishedPart):
-        smoothed, more = smoothed_motion(captured, model.mechanism, q, poses, up, T_cloud_body, segments)
+        smoothed, more = smoothed_motion(captured, model.mechanism, q, poses, up, placing.T_cloud_body, segments)
         findings += more
     # so sharp a motion shows that errors of single markers do not average out
     if model.mechanism.main is not None and (smoothed is not None or config.method == "joint"):
-        turn, place = body.pose_std
+        turn, shift = body.pose_std
         turns = model.mechanism.position_units[0] == "rad"
-        travel_std = turn if turns else place
-        hinge_std_m = hinge_std_m or (place / 3**0.5 if turns else 0.0)
+        travel_std = turn if turns else shift
+        hinge_std_m = hinge_std_m or (shift / 3**0.5 if turns else 0.0)
         # two records of where it is shut that happen to agree do not make that known
         closed_std = float(np.hypot(closed_std, travel_std)) if config.method == "joint" else closed_std
     inputs = Inputs(
@@ -316,17 +256,17 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         poses=poses,
         add=ADDED[config.model_of],
         static=static,
-        stops=stops,
+        stops=placing.stops,
         blocked=None if ground is None else ground.blocked,
         belief=belief_of(experiment, model, handles, [s.T_body_sensor for s in sensors]),
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
         travel_std=travel_std,
         up=up,
-        ground_root=ground_root,
+        ground_root=placing.ground_root,
         frame_root=np.zeros((6, 0)) if ground is None else ground.frame_root,
         hinge_std_m=hinge_std_m,
-        axis_std_rad=axis_std_rad,
-        pitch_std=pitch_std,
+        axis_std_rad=placing.axis_std_rad,
+        pitch_std=placing.pitch_std,
         closed_std=closed_std,
         links_std_m=_links_std(experiment, model),
         at_contact=at_contact,
@@ -359,101 +299,6 @@ def _beside_drawing(finding: Finding) -> Finding:
     return replace(finding, evidence=evidence, place="imu_pose", severity=Severity.WARNING)
 
 
-def _on_joint(
-    experiment: Experiment[Any], model: Model, captured: CapturedMotion, static: Sequence[Segment]
-) -> tuple[Model, JointFrame]:
-    """Where the hinge or line is, and the model with gravity as it is in that frame at the first sample."""
-    if len(model.mechanism.joints) != 1 or model.mechanism.main is None:
-        wrong = f"the object {model.name!r} is free: its motion must come from an IMU"
-        raise experiment.problem("object", wrong, "stage: handle identifies it")
-    (axis,) = model.mechanism.joints
-    key = "recordings.poses" if captured.body.key == "poses" else "markers"
-    with experiment.at("markers.hinge" if key == "markers" and axis.kind == "turn" else key, kind=DataProblem):
-        shut = segment_mask(captured.body.poses.times_s, static)
-        try:
-            joint = joint_of(captured.body, axis.kind, axis.axis, shut)
-        except DataProblem:
-            check_turning(experiment, captured.body, float("inf") if axis.kind == "turn" else 0.0)
-            raise
-        if axis.pitch != 0.0:
-            joint = screw_of_hinge(joint, captured.body.poses, axis.pitch)
-        elif joint.hinge is not None:
-            check_turning(experiment, captured.body, joint.hinge.slide_rms_m)
-    gravity = -experiment.config.gravity * captured.up @ joint.T_world_frame[:3, :3]
-    pitch = joint.pitch if axis.pitch is None else axis.pitch
-    return replace(model, mechanism=model.mechanism.with_gravity(gravity).with_options(pitch=pitch)), joint
-
-
-def _zero_position(
-    experiment: Experiment[Any],
-    captured: CapturedMotion,
-    joint: JointFrame,
-    model: Model,
-    position: FloatArray,
-    segments: Mapping[str, list[Segment]],
-    findings: list[Finding],
-) -> tuple[float, float]:
-    """Where the object is shut, and how sure that is: in the static segment, else in the static recording, else at
-    first. Where segment and recording differ, either may have it ajar, or its markers touched since.
-    """
-    unit, recorded, std = model.mechanism.position_units[0], None, 0.0
-    limit, show = SHUT_STEPS * STEP[unit], shown_as(unit)
-    if captured.body.reference == "static":
-        here = Poses(np.zeros(1), np.eye(3)[None], np.zeros((1, 3)))
-        recorded = float(model.mechanism.coordinates_of(joint.poses(here))[0, 0])
-    if segments["static"]:
-        inside = position[segment_mask(captured.body.poses.times_s, segments["static"][:1])]
-        if not np.isfinite(inside).any():
-            raise experiment.problem("segments.static", "the markers do not show where the object is then")
-        zero = _shut(inside, unit, findings)
-        if recorded is not None and abs(zero - recorded) > limit:
-            evidence = (
-                f"the object stands {show(zero - recorded, '+.1f')} from where it is in recordings.static: it must be "
-                "shut in both, because its position is measured from there"
-            )
-            least = float(np.nanmin(position)) - recorded
-            if least > limit:
-                evidence += f"; it is never seen shut, the nearest it comes is {show(least, '.1f')}"
-            findings.append(Finding("closed", evidence, "segments.static", "", Severity.FATAL))
-            zero = recorded
-        elif recorded is not None:
-            std = abs(zero - recorded) / RECORDS_APART
-    else:
-        zero = recorded if recorded is not None else float(position[np.isfinite(position)][0])
-        evidence = "the sensor's preload is taken as zero, and what it shows untouched goes into the spring"
-        remedy = "give a segment in which nobody touches the handle"
-        findings.append(Finding("preload", evidence, "segments.static is missing", remedy))
-        if recorded is None:
-            severity = Severity.FATAL if model.mechanism.linkages else Severity.WARNING
-            evidence = (
-                "neither segments.static nor recordings.static says where the object is shut: its position is "
-                "measured from the first sample"
-            )
-            findings.append(Finding("closed", evidence, severity=severity))
-    low, high = float(np.nanmin(position)) - zero, float(np.nanmax(position)) - zero
-    integrated, seen = captured.body.integrated, captured.body.poses.times_s
-    drift = 0.0 if integrated is None else 3 * integrated.zero_std * float(np.ptp(seen))  # and then it only seems so
-    if low < -2 * limit - drift and not model.mechanism.endless:
-        evidence, remedy = f"the position reaches {show(low, '.1f')}: the object was not shut at its zero", ""
-        if -low > high:
-            evidence = f"opening counts as negative (the position runs from {show(low, '.1f')} to {show(high, '.1f')})"
-            remedy = "reverse markers.hinge.points" if unit == "rad" else "check segments.static"
-        findings.append(Finding("closed", evidence, remedy=remedy, severity=Severity.FATAL))
-    return zero, std
-
-
-def _shut(position: FloatArray, unit: str, findings: list[Finding]) -> float:
-    """Where an object that rests is; it must not move."""
-    moves = float(np.ptp([np.nanmedian(part) for part in np.array_split(position, PARTS_AT_REST)]))
-    if moves > MOVES_STEPS * STEP[unit]:
-        evidence = (
-            f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched then, because its "
-            "position and the sensor's preload are measured from it"
-        )
-        findings.append(Finding("static", evidence, "segments.static", "", Severity.FATAL))
-    return float(np.nanmedian(position))
-
-
 def check_seen_segments(experiment: Experiment[Any], inputs: Inputs, segments: Mapping[str, list[Segment]]) -> None:
     """Refuse segments in which nothing was seen, or all of which something beside the hands carries the object."""
     seen = np.asarray(np.isfinite(inputs.q).all(axis=1))
@@ -466,59 +311,6 @@ def check_seen_segments(experiment: Experiment[Any], inputs: Inputs, segments: M
                 wrong = "a foot is on the ground throughout and carries an unknown share"
             if wrong:
                 raise experiment.problem(f"segments.{kind}", f"{a:.2f} to {b:.2f} s: {wrong}")
-
-
-def shown_as(unit: str) -> Callable[[float, str], str]:
-    """A position for people: degrees or millimetres, with a number format."""
-    factor, word = (180 / np.pi, "deg") if unit == "rad" else (1e3, "mm")
-    return lambda value, spec: f"{format(factor * value, spec)} {word}"
-
-
-def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tuple[float, float]:
-    """Where the object meets its stops: as stated, or the ends of what was visited."""
-    stops, show = experiment.config.stops, shown_as(unit)
-    least, most = float(np.nanmin(position)), float(np.nanmax(position))
-    if stops is None:
-        return least, most
-    low, high = stops
-    if low >= high:
-        wrong = f"{show(low, 'g')} is not below {show(high, 'g')}"
-        raise experiment.problem("stops", wrong, "the smaller one comes first")
-    if least < low - GIVES_STEPS * STEP[unit] or most > high + GIVES_STEPS * STEP[unit]:
-        there = f"beyond its stops at {show(low, 'g')} and {show(high, 'g')}"
-        wrong = f"the object is seen from {show(least, '.1f')} to {show(most, '.1f')}, {there}"
-        raise experiment.problem("stops", wrong, "leave the key out: the ends of the travel seen are then taken")
-    return low, high
-
-
-def _check_reach(experiment: Experiment[Any], model: Model, position: FloatArray, doubts: list[Finding]) -> None:
-    """Refuse positions that the linkage cannot reach."""
-    try:
-        model.mechanism.check_reach(position)
-    except DataProblem as error:
-        known = next((f.sentence for f in doubts if f.fatal), "")
-        raise experiment.problem("mechanism", f"{error}; {known}" if known else str(error)) from error
-
-
-def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
-    """The object on the wheel that markers.axle or the mechanism's options state, and nowhere else otherwise."""
-    axle = experiment.config.markers.axle
-    assert model.mechanism.wheel is not None
-    ours = model.mechanism.wheel.radius
-    radius = ours if axle is None or axle.radius is None else axle.radius
-    if not WHEELS_M[0] <= radius <= WHEELS_M[1]:
-        wrong = f"nobody pushes something on a wheel of {radius:g} m: expected {WHEELS_M[0]:g} to {WHEELS_M[1]:g} m"
-        raise experiment.problem("markers.axle.radius", wrong, "write the unit with it: 197 mm")
-    if experiment.config.mechanism.get("radius") is not None and abs(ours - radius) > 1e-6:
-        wrong = f"{ours:g} m differs from {radius:g} m under markers.axle.radius"
-        raise experiment.problem("mechanism.radius", wrong, "state it once")
-    stated = {options.get("name") for options in experiment.config.elements if "radius" in options}
-    for element in model.elements:
-        if element.name not in stated:
-            continue
-        with experiment.at("elements", "leave radius out there"):
-            element.check_wheel(radius)
-    return model.with_wheel(radius)
 
 
 def _zero(experiment: Experiment[Any], model: Model, handles: Handles) -> tuple[stage_inputs.Zero, FloatArray | None]:
@@ -594,8 +386,6 @@ def _usual_filter(experiment: Experiment[Any], inputs: Inputs) -> Iterator[tuple
         yield "filter", key, words, replace(inputs, filtering=usual)
 
 
-PARTS_AT_REST = 20
-"""Medians of so many parts of a static segment are compared: noise is no motion."""
 EXPLAINED = 0.9
 """Share of the wrench that a balance explains where a mistake in the file is the reason."""
 OTHER_SIDE = {"on-handle": "on-other-side", "on-other-side": "on-handle"}
@@ -690,11 +480,11 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     used = [*segments["train"], *segments["test"]]
     shift = float(clock.offset_s)  # to a few samples, whatever the drift
     findings = [*wrench.faults(used), *imu.faults([(a - shift, b - shift) for a, b in used]), *doubts, *noise_findings]
-    for place, lost in (("load cell", wrench.even.lost), ("IMU", imu.even.lost)):
+    for device, lost in (("load cell", wrench.even.lost), ("IMU", imu.even.lost)):
         if lost:  # inside a segment they were refused
             longest = max(b - a for a, b in lost)
             evidence = f"{len(lost)} gaps, the longest {longest:.3f} s; segments avoid them"
-            findings.append(Finding("gaps", evidence, place))
+            findings.append(Finding("gaps", evidence, device))
     instruments = {"wrench": wrench, "imu": replace(imu, clock=clock, offset=offset)}
     told = (*findings, *drifts)
     return Prepared(inputs, segments, instruments, told, noise=noise, contradicted=contradicted, begun=(moved, whole))

@@ -24,7 +24,8 @@ from palpate.experiment.stage.ground import Ground, resistance, with_feet
 from palpate.experiment.stage.imu_noise import expected_noise
 from palpate.experiment.stage.inputs import Inputs, Sensor, Zero, motion_noise, position_noise, projected, zeros_of
 from palpate.experiment.stage.lack import LackOfFit
-from palpate.experiment.stage.prepare import Prepared, shown_as
+from palpate.experiment.stage.placing import shown_as
+from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.recordings import Instrument, sensor_of
 from palpate.experiment.stage.variations import taken_as_exact
 from palpate.experiment.stage.view import View, picture
