@@ -1,4 +1,4 @@
-"""Fifteen mistakes that a new user makes with a table of a door and its experiment file, each with the message that
+"""Mistakes that a new user makes with a table of a door and its experiment file, each with the message that
 names it: `tests/test_mistakes.py` makes them, `make docs` lists them in docs/mistakes.md.
 """
 
@@ -141,7 +141,7 @@ MISTAKES = (
         "a column's name twice",
         _twice,
         same,
-        "columns 2 and 3 are both named 'torque'.*write torque#1 for the first",
+        r"the column 'torque' stands twice \(columns 2 and 3\).*write torque#1 for the first",
         remedy=lambda text: text.replace("column: angle", "column: torque#1").replace(
             "column: torque,", "column: torque#2,"
         ),
@@ -162,7 +162,17 @@ MISTAKES = (
         PATH,
     ),
     Mistake(
-        "angle and torque swapped",
+        "angle and torque swapped in the table's header",
+        table("t", "angle", "torque", angle="torque", torque="angle"),
+        same,
+        "angle and torque look swapped.*write columns: {q: {column: torque, unit: deg}, f: {column: angle, unit: N m}}",
+        remedy=changed(
+            "columns: {q: {column: angle, unit: deg}, f: {column: torque, unit: N m}}",
+            "columns: {q: {column: torque, unit: deg}, f: {column: angle, unit: N m}}",
+        ),
+    ),
+    Mistake(
+        "angle and torque swapped in the experiment file",
         PLAIN,
         changed("angle: q\n    torque: f", "angle: f\n    torque: q"),
         "line 8: recordings.signals.angle: the channel 'f' has the unit 'N m'.*Name one in deg: q",
@@ -191,7 +201,8 @@ MISTAKES = (
         "another reading of the table.*write sign: on-hand",
         remedy=changed("torque: f\n", "torque: f\n    sign: on-hand\n"),
     ),
-    Mistake("an empty file", lambda _: "", same, "log.csv: the file is empty. Export or copy it again"),
+    Mistake("an empty table", lambda _: "", same, "log.csv: the file is empty. Export or copy it again"),
+    Mistake("an empty experiment file", PLAIN, lambda _: "", "door.yaml: the file is empty.*palpate new"),
 )
 
 
@@ -207,10 +218,15 @@ def message(mistake: Mistake, columns: Columns, folder: Path) -> tuple[int, str]
     return done.returncode, "; ".join(verdict["reasons"]) or "passed"
 
 
+def cell(said: str) -> str:
+    """A message in a cell of a table in Markdown."""
+    return said.replace("|", "\\|").replace("<", "&lt;").replace("\n", "<br>")
+
+
 def mistakes_page(folder: Path) -> str:
     """docs/mistakes.md: what each mistake says."""
     lines = [
-        "# Fifteen mistakes, and what palpate says",
+        "# Common mistakes, and what palpate says",
         "",
         "Made on purpose with the table and the experiment file of a simulated door. `make docs` writes this page; the "
         "tests make every mistake again and",
@@ -223,7 +239,7 @@ def mistakes_page(folder: Path) -> str:
     columns = door(folder / "twin")
     for i, mistake in enumerate(MISTAKES):
         code, said = message(mistake, columns, folder / str(i))
-        words = "*understood*" if code == 0 else said.replace("|", "\\|").replace("<", "&lt;")
+        words = "*understood*" if code == 0 else cell(said)
         lines.append(f"| {mistake.done} | {'verdict failed: ' if code == 3 else ''}{words} |")
     return "\n".join(lines) + "\n"
 

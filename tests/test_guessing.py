@@ -302,3 +302,68 @@ def test_two_load_cells_on_one_body(files: int, tmp_path: Path) -> None:
     (tmp_path / "angle.csv").write_text("\n".join(["t,angle [rad]", *(f"{s:.2f},{np.sin(s):.6f}" for s in t)]) + "\n")
     guessed(tmp_path, tmp_path / "angle.csv", *cells, "--force")
     assert len(read_experiment(tmp_path / "mine.yaml").config.poses.sensor) == 2
+
+
+def test_a_column_that_stands_twice_is_said_and_can_be_taken(tmp_path: Path) -> None:
+    t, x, f = motion()
+    guesses = guessed(tmp_path, table(tmp_path / "log.csv", "t,x [m],F [N],F [N]", t, x, f, f))
+    assert guesses["recordings.signals.force"]["value"] == '{column: "F#1"}'
+    said = guesses["recordings.signals.force"]["why"]
+    assert "the column 'F' stands twice (columns 3 and 4) with the same numbers: this is F#1; if " in said
+    assert said.endswith("write F#2")
+    covers(identified(tmp_path), m=TRUTH["m"])
+    spoilt = f + 3 * np.sin(7 * t)
+    guesses = guessed(tmp_path, table(tmp_path / "log.csv", "t,x,F,F", t, x, spoilt, f), "--force")
+    assert guesses["recordings.signals.force"]["value"] == '{column: "F#2", unit: N}'
+    assert (
+        "with DIFFERENT numbers: this is F#2; if another is right, write F#1"
+        in guesses["recordings.signals.force"]["why"]
+    )
+    assert np.array_equal(signals_of(tmp_path)["force"].samples, np.round(f, 9)) or signals_of(tmp_path)[
+        "force"
+    ].samples == pytest.approx(f, abs=1e-6)
+    done = palpate("new", table(tmp_path / "log.csv", "t,F,F", t, x, f), "-o", tmp_path / "no.yaml")
+    assert done.returncode == 1
+    assert "the column 'F' stands twice (columns 2 and 3), and a position or a force is missing" in done.stderr
+    assert "Rename in the file's header line" in done.stderr
+
+
+@pytest.mark.parametrize(("header", "unit"), [("t,x [mm],F [N]", "mm"), ("t,pos_mm,force_N", "mm"), ("t,x,F", "mm")])
+def test_a_swapped_header_is_recognised_and_read_as_it_was_meant(header: str, unit: str, tmp_path: Path) -> None:
+    """Names and units of both exchanged: new, inspect and identify say so, and what they say works."""
+    t, x, f = motion(1e3)
+    names = [name.split(" ")[0] for name in header.split(",")]
+    guesses = guessed(tmp_path, table(tmp_path / "log.csv", header, t, f, x))
+    assert guesses["recordings.signals.position"]["value"] == f'{{column: "{names[2]}", unit: {unit}}}'
+    assert guesses["recordings.signals.position"]["why"].startswith("position and force look swapped: ")
+    covers(identified(tmp_path), m=TRUTH["m"])
+    assert "position and force look swapped" in re.sub(r"\s+", " ", palpate("inspect", tmp_path / "log.csv").stdout)
+    text = (tmp_path / "mine.yaml").read_text()
+    for a, b in ((names[1], "@"), (names[2], names[1]), ("@", names[2])):
+        text = text.replace(f'column: "{a}"', f'column: "{b}"')
+    (tmp_path / "mine.yaml").write_text(text)
+    done = palpate("identify", tmp_path / "mine.yaml", "-o", tmp_path / "out", "--json")
+    said = (
+        json.loads(done.stdout)["verdict"]["reasons"]
+        if done.returncode == 3
+        else [done.stderr.split("before that: ")[-1]]
+    )
+    assert "position and force look swapped" in said[0]
+    wanted = f"write columns: {{position: {{column: {names[2]}, unit: mm}}, force: {{column: {names[1]}, unit: N}}}}"
+    assert wanted in said[0]
+
+
+@pytest.mark.parametrize("name", ["fx,fy,fz", "force.x,force.y,force.z"])
+def test_a_point_and_the_force_on_it_are_a_path(name: str, tmp_path: Path) -> None:
+    """The drawer along a slanted line, with a force across it: point and force, and its mass."""
+    t, x, f = motion()
+    along, across = np.array([0.8, 0.6, 0.0]), np.array([-0.6, 0.8, 0.0])
+    p, push = np.outer(x, along) + np.array([0.3, -0.2, 1.0]), np.outer(f, along) + np.outer(np.sin(t), across)
+    p[:, 2] += 1e-4 * np.cos(5 * t)
+    push[:, 2] += 0.1 * np.cos(3 * t)
+    guesses = guessed(tmp_path, table(tmp_path / "log.csv", f"t,x,y,z,{name}", t, *p.T, *push.T))
+    assert guesses["object"]["value"] == "drawer"
+    assert guesses["object"]["why"].startswith("the line comes from the path of the point")
+    assert guesses["recordings.signals.fx"]["value"] == f'{{column: "{name.split(",")[0]}", unit: N}}'
+    assert "    point: [x, y, z]" in (tmp_path / "mine.yaml").read_text()
+    covers(identified(tmp_path), m=TRUTH["m"])

@@ -61,7 +61,7 @@ INSIDE_EXPERIMENT = {
     "explanation": ("file",),
     "columns": (),
     "guessing": ("inspection", "columns"),
-    "inspection": ("run",),
+    "inspection": ("run", "columns"),
     "validation": ("run",),
     "variants": ("run",),
     "paper": ("run",),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mistakes import MISTAKES, PAGE, Columns, Mistake, door, message
+from tests.mistakes import MISTAKES, PAGE, Columns, Mistake, cell, door, message
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def columns(tmp_path_factory: pytest.TempPathFactory) -> Columns:
 def test_a_mistake_is_named_and_its_remedy_works(mistake: Mistake, columns: Columns, tmp_path: Path) -> None:
     code, said = message(mistake, columns, tmp_path)
     assert re.search(mistake.says, said), said
-    shown = "*understood*" if code == 0 else said.replace("|", "\\|").replace("<", "&lt;")
+    shown = "*understood*" if code == 0 else cell(said)
     assert shown in PAGE.read_text(encoding="utf-8"), "make docs"
     if mistake.remedy is not None:
         right = mistake._replace(text=lambda text: mistake.remedy(mistake.text(text)))

@@ -24,6 +24,8 @@ MISTAKES = {
     "segments: {train: [1, 2}\nx: 1\n": (1, r"the bracket \[ is not closed", r"end the list with \]"),
     "segments: {train: [1, 2]\nstage: body\n": (1, r"the bracket { is not closed", "end the list with }"),
     "columns: {q: {column: a unit: deg}}\n": (1, "a comma is missing", "with commas between"),
+    "segments:\n  train: [1, 2]\n}\n": (3, "the bracket } closes nothing", "remove it"),
+    "object: door\n- x\n": (2, "does not go on with what stands above", "do not mix them"),
     'title: "my door\nobject: door\n': (1, "a quote is opened and not closed", "at both ends"),
     "title: my door: the second\n": (1, "a second colon in this line", "into quotes"),
     "share: %5\n": (1, "cannot begin with %", "into quotes"),

@@ -55,7 +55,7 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def read_bytes(path: Path, most: int = -1) -> bytes:
+def read_bytes(path: Path, most: int = -1, *, if_empty: str = "export or copy it again") -> bytes:
     """Read a file that must exist and hold something; most: only so much of its beginning."""
     try:
         with path.open("rb") as file:
@@ -65,7 +65,7 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
     except OSError as error:
         raise FileProblem(path, f"cannot be read ({error.strerror})") from error
     if not data:
-        raise FileProblem(path, "the file is empty", remedy="export or copy it again")
+        raise FileProblem(path, "the file is empty", remedy=if_empty)
     return data
 
 

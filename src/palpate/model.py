@@ -490,6 +490,12 @@ def shipped_objects() -> dict[str, Any]:
     return {p.name.removesuffix(".yaml"): p for p in sorted(files, key=lambda p: p.name) if p.name.endswith(".yaml")}
 
 
+_OBJECT = (
+    "an object file has the keys name, mechanism, elements, such as {name: gate, mechanism: {type: hinge}, "
+    "elements: [{type: inertia, name: I}]}"
+)
+
+
 def load_object(
     name: str | Path,
     parts: Parts = SHIPPED,
@@ -502,13 +508,14 @@ def load_object(
     if str(name) in shipped:
         text, source = shipped[str(name)].read_text(encoding="utf-8"), Path(f"{name}.yaml")
     elif Path(name).suffix in (".yaml", ".yml"):
-        text, source = read_bytes(Path(name)).decode("utf-8", "replace"), Path(name)
+        text = read_bytes(Path(name), if_empty=_OBJECT).decode("utf-8", "replace")
+        source = Path(name)
     else:
         raise UnknownName("object", str(name), shipped)
     try:
         data = YAML(typ="safe").load(text)
         if not isinstance(data, dict):
-            raise PalpateError("an object file has the keys name, mechanism, elements")
+            raise PalpateError(_OBJECT)
         return Model.from_dict(cast("dict[str, Any]", data), parts)
     except MarkedYAMLError as error:
         line, problem, cure = yaml_problem(text, error)

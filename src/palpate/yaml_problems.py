@@ -119,11 +119,16 @@ def _colon(said: str, lines: list[str], line: int | None, opened: int | None) ->
 def _indented(said: str, lines: list[str], line: int | None) -> YamlProblem | None:
     if line is None or not ("block end" in said or "block mapping" in said or "block collection" in said):
         return None
-    depth = _depth(lines[line - 1])
+    depth, sign = _depth(lines[line - 1]), lines[line - 1].lstrip()[:1]
+    if sign in ("]", "}"):
+        return YamlProblem(line, f"the bracket {sign} closes nothing", "remove it, or open it above")
     above = [i + 1 for i, x in enumerate(lines[: line - 1]) if x.strip() and not x.strip().startswith("#")]
     if not above:
         return None
     same = min(reversed(above), key=lambda i: abs(_depth(lines[i - 1]) - depth))
+    if _depth(lines[same - 1]) == depth:
+        wrong = "the line does not go on with what stands above"
+        return YamlProblem(line, wrong, "keys end with a colon, entries of a list begin with a dash: do not mix them")
     wrong = f"the line is indented by {_spaces(depth)}, which fits none of the keys above"
     return YamlProblem(line, wrong, f"indent it by {_spaces(_depth(lines[same - 1]))}, like line {same}")
 

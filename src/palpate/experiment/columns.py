@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from palpate.errors import DataProblem
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Recording
 from palpate.recording.headers import si_or_none, stated_unit
+from palpate.recording.table import stands_repeatedly
 
 NAMES = {
     "speed": r"vel|speed|omega|rate|gyr|dot|geschw|^[qwv]d?$(?<!^q)",
@@ -55,6 +56,28 @@ class Signal:
         return self.channel.samples * factor
 
 
+def repetition(recording: Recording, name: str) -> str:
+    """That other columns have the same name as this channel's, and whether their numbers differ; "" for none."""
+    bare = _bare(name)
+    if bare not in recording.repeated:
+        return ""
+    places = recording.repeated[bare]
+    own = [recording[n].samples for n in recording.channels if _bare(n) == bare]
+    same = all(x.shape == own[0].shape and np.array_equal(x, own[0], equal_nan=True) for x in own)
+    others = [asked_as(recording, n) for n in recording.channels if _bare(n) == bare and n != name]
+    which = f"this is {asked_as(recording, name)}; if another is right, write {' or '.join(others)}"
+    return f"{stands_repeatedly(bare, places)} with {'the same' if same else 'DIFFERENT'} numbers: {which}"
+
+
+def asked_as(recording: Recording, name: str) -> str:
+    """A channel as a column map names its column: of several with one name, the first is NAME#1."""
+    return f"{name}#1" if name in recording.repeated else name
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"#\d+$", "", name)
+
+
 def instrument_of(recording: Recording) -> str:
     """Which key of `recordings` a file is for."""
     markers = [c for c in recording.channels.values() if c.samples.ndim == 2 and c.unit == "m"]
@@ -73,11 +96,18 @@ def instrument_of(recording: Recording) -> str:
         return "imu"
     if moves:
         return "coordinate"
+    for name, places in recording.repeated.items():
+        raise DataProblem(
+            str(recording.source),
+            f"{stands_repeatedly(name, places)}, and a position or a force is missing",
+            remedy="rename in the file's header line what the others are, such as angle [deg], torque [Nm]",
+        )
     listed = ", ".join(f"{name} [{c.unit}]" for name, c in recording.channels.items())
     raise DataProblem(
         str(recording.source),
         f"it is not plain what this holds ({listed}): a table needs a position and a force, or an angle and a torque",
-        remedy="name the columns so (header line or --header), with their units: angle [deg], torque [Nm]",
+        remedy="name the columns so, with their units, in the file's header line (--header where it has none): "
+        "angle [deg], torque [Nm]",
     )
 
 
@@ -93,7 +123,7 @@ def kind_of(channel: Channel) -> str:
 
 def kind_by_name(name: str) -> str:
     """What a column is by its name."""
-    return next((kind for kind, words in NAMES.items() if re.search(words, name, re.IGNORECASE)), "")
+    return next((kind for kind, words in NAMES.items() if re.search(words, _bare(name), re.IGNORECASE)), "")
 
 
 def _of_unit(unit: str) -> str:
@@ -107,7 +137,7 @@ def name_and_unit(channel: Channel) -> tuple[str, str]:
         return channel.name, ""
     if unknown := stated_unit(channel.name):
         return channel.name[: channel.name.rindex(unknown)].rstrip(" (["), unknown
-    match = re.fullmatch(r"(.{2,}?)[ _.-]([A-Za-zµ°]+)", channel.name)
+    match = re.fullmatch(r"(.{2,}?)[ _.-]([A-Za-zµ°]+)", _bare(channel.name))
     kind = _of_unit(match[2]) if match else ""
     if match is None or not kind:
         return channel.name, ""
@@ -145,6 +175,33 @@ def pose_columns(recording: Recording) -> tuple[list[str], list[str]] | None:
     return (moves[0], turns[0]) if moves and turns else None
 
 
+def path_columns(recording: Recording) -> tuple[list[str], list[str]] | None:
+    """The columns x, y, z of a point and of the force on it; None where they are not both there, or an angle is."""
+    stems = dict[str, dict[str, str]]()
+    for name, channel in recording.channels.items():
+        match = re.fullmatch(r"(.*?)[ _.]?([xyz])", name_and_unit(channel)[0].lower())
+        if match and channel.samples.ndim == 1:
+            stems.setdefault(match[1], {})[match[2]] = name
+    whole = [[of[axis] for axis in AXES] for of in stems.values() if set(of) == set(AXES)]
+    kinds = {name: kind_of(recording[name]) for names in whole for name in names}
+    points = [n for n in whole if "position" in map(kinds.get, n) and {kinds[x] for x in n} <= {"position", ""}]
+    forces = [names for names in whole if {kinds[n] for n in names} == {"force"}]
+    turns = any(kind_of(c) == "angle" for c in recording.channels.values())
+    return (points[0], forces[0]) if points and forces and not turns else None
+
+
+def exchanged_signals(position: Signal, effort: Signal) -> tuple[Signal, Signal]:
+    """The numbers of each under the other's name, where headers were exchanged, units too: position, effort."""
+
+    def as_called(numbers: Signal, header: Signal) -> Signal:
+        stored, factor = numbers.channel, (si_or_none(numbers.channel.stated or "1") or (1.0, ""))[0]
+        channel = replace(stored, samples=stored.samples / factor, unit="1", stated="")
+        unit = header.channel.stated if header.channel.unit != "1" else name_and_unit(header.channel)[1]
+        return Signal(channel, header.kind, unit or _usual_unit(channel.samples, header.kind)[0], "")
+
+    return as_called(effort, position), as_called(position, effort)
+
+
 def as_signal(channel: Channel, kind: str, others: Sequence[str]) -> Signal:
     """A column as what it is taken for, and its unit where the file states none."""
     among = f"of {', '.join(others)}" if len(others) > 1 else "by its name and unit"
@@ -156,10 +213,15 @@ def as_signal(channel: Channel, kind: str, others: Sequence[str]) -> Signal:
         return Signal(channel, kind, json.dumps(unit), why)
     if unit:
         return Signal(channel, kind, unit, f"{among}; the unit stands at the end of its name")
-    x = channel.samples[np.isfinite(channel.samples)]
-    span = float(np.ptp(x) if kind in ("angle", "position") else np.max(np.abs(x))) if len(x) else 0.0
-    unit, word = (SMALLER if span > MOST[kind] else SI)[kind], "spans" if kind in ("angle", "position") else "reaches"
-    return Signal(channel, kind, unit, f"{among}; no unit is stated, and it {word} {span:.3g}")
+    unit, far = _usual_unit(channel.samples, kind)
+    return Signal(channel, kind, unit, f"{among}; no unit is stated, and it {far}")
+
+
+def _usual_unit(samples: FloatArray, kind: str) -> tuple[str, str]:
+    """The unit in which numbers that go so far usually are, and how far that is, in words."""
+    x, moves = samples[np.isfinite(samples)], kind in ("angle", "position")
+    span = float(np.ptp(x) if moves else np.max(np.abs(x))) if len(x) else 0.0
+    return (SMALLER if span > MOST[kind] else SI)[kind], f"{'spans' if moves else 'reaches'} {span:.3g}"
 
 
 def load_cells(recording: Recording) -> list[list[str]]:

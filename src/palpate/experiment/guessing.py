@@ -26,20 +26,26 @@ from palpate.experiment.columns import (
     WANTED,
     Signal,
     as_signal,
+    asked_as,
     effort_columns,
+    exchanged_signals,
     instrument_of,
     kind_by_name,
     kind_of,
     load_cells,
     marker_columns,
     name_and_unit,
+    path_columns,
     pose_columns,
+    repetition,
 )
 from palpate.experiment.file.starting import CAPTURE, starting_experiment
 from palpate.experiment.inspection import inspect_recordings
 from palpate.motion.clock import evenly_sampled
 from palpate.motion.derivatives import at_rest, derivative_noise, savitzky_golay, signal_bandwidth, signal_noise
+from palpate.motion.exchanged import exchange
 from palpate.motion.extrinsics import Placement, imu_on_load_cell
+from palpate.motion.frames import coordinate_of_path
 from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, runs
 from palpate.recording import FORMATS, Channel, Recording, load
@@ -190,10 +196,15 @@ def _of_table(
     if rate is None and step >= SLOWEST_S:
         unit = "ms" if step < 1e3 * SLOWEST_S else "us" if step < 1e6 * SLOWEST_S else "ns"
     factor = (si_or_none(unit) or (1.0, ""))[0]
-    axes = _two_axes(recording, factor) or (_best_pair(recording, factor),)
+    path_of = path_columns(recording)
+    moved = None if path_of is None else _along_path(recording, factor, *path_of)
+    axes = (moved[2],) if moved else _two_axes(recording, factor) or (_best_pair(recording, factor),)
     best = _together(axes)
     turns = best.position.kind == "angle"
     object_, elements, why = _object(best, turns) if len(axes) == 1 else ("joystick", None, TWO_AXES)
+    why = best.position.why if moved else why
+    if object_ == "pendulum" and moved:  # whose angle is counted from anywhere
+        object_, why = "hinge", f"{why}; for object: pendulum give the angle from the vertical as a column"
     lines.add(f"# Written by `palpate new {path.name}` from what the recording shows. What it does not state is marked")
     lines.add("# GUESS, with the reason: read these lines before you trust a number.")
     lines.add("palpate: 1")
@@ -214,7 +225,10 @@ def _of_table(
             words.append(f"unit: {unit}")
             reasons.append(f"in s its samples would be {step:.3g} s apart, too far for an object moved by hand")
         lines.guess(f"    time: {{{', '.join(words)}}}", "; ".join(reasons), "recordings.signals.time")
-    _columns(lines, recording, axes)
+    if moved:
+        _path(lines, recording, *moved[:2])
+    else:
+        _columns(lines, recording, axes)
     _sign(lines, axes)
     if len(axes) > 1:
         lines.add("known_mass: {value: 0.5 kg, of: body}        # EDIT: from a scale; no motion about a point shows it")
@@ -245,8 +259,9 @@ def _columns(lines: _Lines, recording: Recording, axes: Sequence[_Table]) -> Non
         lines.add("    columns:")
         for key, signal in signals.items():
             unit = f", unit: {signal.unit}" if signal.unit else ""
-            column = f"{{column: {json.dumps(signal.channel.name)}{unit}}}"
-            lines.guess(f"      {key}: {column}", signal.why, f"recordings.signals.{key}")
+            column, twice = asked_as(recording, signal.channel.name), repetition(recording, signal.channel.name)
+            why = "; ".join(words for words in (signal.why, twice) if words)
+            lines.guess(f"      {key}: {{column: {json.dumps(column)}{unit}}}", why, f"recordings.signals.{key}")
     named = {key: key if maps else json.dumps(signal.channel.name) for key, signal in signals.items()}
     roles = {key: ([key], signal.why) for key, signal in signals.items()}
     if len(axes) > 1:
@@ -309,6 +324,10 @@ def _best_pair(recording: Recording, factor: float) -> _Table:
             remedy="an angle needs a torque: multiply the force by its lever; or name the columns with their units",
         )
     best = min(tables, key=_Table.unexplained)
+    swapped = exchange(best.times_s, best.q, best.effort_x)
+    if swapped is not None and (other := _table(*exchanged_signals(best.position, best.effort), factor)) is not None:
+        why = f"{swapped.words(best.position.kind, best.effort.kind)}. So it is read here, units too"
+        return replace(other, position=replace(other.position, why=why), effort=replace(other.effort, why="likewise"))
     if len(tables) == 1:
         return best
     why = f"motion explains {100 * (1 - best.unexplained()):.0f} % of it, more than of any other pair"
@@ -333,6 +352,46 @@ def _table(position: Signal, effort: Signal, factor: float) -> _Table | None:
     rest = at_rest(v, max(noise, 0.004 * float(np.percentile(np.abs(v), 95))))
     smooth = savitzky_golay(x[:, 1], window, ORDER)
     return None if rest.all() else _Table(position, effort, even.times_s, x[:, 0], smooth, v, a, rest)
+
+
+def _along_path(
+    recording: Recording, factor: float, point: Sequence[str], force: Sequence[str]
+) -> tuple[list[Signal], list[Signal], _Table]:
+    """The columns of a point's path and of the force on it, and both along the line or circle that it keeps to."""
+    point_x, force_x = (_as_triple(recording, *of) for of in (("position", point), ("force", force)))
+    p, f = (np.column_stack([signal.x for signal in of]) for of in (point_x, force_x))
+    seen = np.isfinite(p).all(axis=1)
+    lengths = np.linalg.svd(p[seen] - p[seen].mean(axis=0), compute_uv=False)
+    kinds = ("position", "force") if lengths[1] < THIN * lengths[0] else ("angle", "torque")
+    along = coordinate_of_path(p, f, SI[kinds[0]])
+    clock = point_x[0].channel.clock
+    one, two = (
+        Signal(Channel(kind, x, clock), kind, "", along.words)
+        for kind, x in zip(kinds, (along.coordinate, along.effort), strict=True)
+    )
+    table = _table(one, two, factor)
+    if table is None:
+        raise DataProblem(str(recording.source), "the point never moves, or the force never changes")
+    return point_x, force_x, table
+
+
+def _as_triple(recording: Recording, kind: str, names: Sequence[str]) -> list[Signal]:
+    """Three columns of one unit: where none is stated, that of the one that goes farthest."""
+    signals = [as_signal(recording[name], kind, names) for name in names]
+    far = max(signals, key=lambda signal: float(np.nanmax(np.abs(signal.channel.samples))))
+    return [replace(signal, unit=far.unit) if signal.unit else signal for signal in signals]
+
+
+def _path(lines: _Lines, recording: Recording, point: Sequence[Signal], force: Sequence[Signal]) -> None:
+    """The lines of a point's path and of the force on it."""
+    keys = {**dict(zip(AXES, point, strict=True)), **dict(zip(("fx", "fy", "fz"), force, strict=True))}
+    lines.add("    columns:")
+    for key, signal in keys.items():
+        unit = f", unit: {signal.unit}" if signal.unit else ""
+        column = json.dumps(asked_as(recording, signal.channel.name))
+        lines.guess(f"      {key}: {{column: {column}{unit}}}", signal.why, f"recordings.signals.{key}")
+    lines.add("    point: [x, y, z]")
+    lines.guess("    force: [fx, fy, fz]", "along the same fixed axes as the point", "recordings.signals.force")
 
 
 def _object(table: _Table, turns: bool) -> tuple[str, tuple[str, str] | None, str]:

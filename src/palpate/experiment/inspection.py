@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from palpate.errors import DataProblem
+from palpate.experiment.columns import kind_of
 from palpate.experiment.stage import capture
 from palpate.experiment.stage.body import Body, MarkedBody
 from palpate.experiment.stage.capture import CapturedMotion, attempt
@@ -17,6 +20,7 @@ from palpate.files import finite
 from palpate.findings import Finding, Severity
 from palpate.motion.clock import clock_map, evenly_sampled, resample
 from palpate.motion.cloud import markers_of, mean_cloud
+from palpate.motion.exchanged import exchange
 from palpate.motion.extrinsics import OTHER_AXES
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
@@ -68,6 +72,7 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
     for recording in recordings:  # clipping, dead and frozen channels; markers have checks of their own
         names = [name for name, channel in recording.channels.items() if channel.samples.ndim == 1]
         findings += _doubts(check_channels(recording, names) if names else ())
+        findings += _exchanged(recording)
     body, devices = _body(recordings, findings), dict[str, Instrument]()
     imu = _device(recordings, (("m/s2", 3), ("rad/s", 3)), "IMU", findings)
     if imu is not None:
@@ -87,6 +92,25 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
             devices["wrench"] = wrench.timed_by(offset)
     reference = "mocap" if body is not None else "imu" if imu is not None and wrench is not None else ""
     return Inspection(title, tuple(recordings), tuple(findings), body, devices, reference)
+
+
+def _exchanged(recording: Recording) -> list[Finding]:
+    """A table of one coordinate whose position and effort look exchanged."""
+    for kinds in (("angle", "torque"), ("position", "force")):
+        found = [[c for c in recording.channels.values() if c.samples.ndim == 1 and kind_of(c) == k] for k in kinds]
+        if [len(of) for of in found] != [1, 1] or found[0][0].clock is not found[1][0].clock:
+            continue
+        (position,), (effort,) = found
+        with suppress(DataProblem):
+            even = evenly_sampled(
+                position.clock.times_s, np.column_stack([position.samples, effort.samples]), what="table"
+            )
+            swapped = exchange(even.times_s, *even.x.T)
+            if swapped is not None:
+                remedy = "exchange their names in the file's header, units too; `palpate new` reads them so"
+                place = f"{position.name}, {effort.name}"
+                return [Finding("exchanged", swapped.words(*kinds), place, remedy)]
+    return []
 
 
 def _doubts(findings: Iterable[Finding]) -> list[Finding]:

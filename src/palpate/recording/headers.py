@@ -31,6 +31,7 @@ _AS_FORCE = {"kg": "kgf", "g": "gf", "lb": "lbf", "lbs": "lbf", "oz": "ozf"}
 _FORCES = re.compile(r"force|kraft|pull|push|thrust|^f[ _.]?[xyz]?\d?$", re.IGNORECASE)
 """In the names of columns of forces: "Force [lbs]" is what a scale shows, a weight."""
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*$")
+_NUMBERED = re.compile(r"(.+)(#\d+)")
 _SLASH = re.compile(r"^([^/]*[^/\s])\s*/\s*(\S.*)$")
 """Force/N, as DIN 1313 writes it."""
 
@@ -66,6 +67,9 @@ def split_header(header: str) -> tuple[str, str]:
     A unit that palpate does not know stays part of the name.
     "g" at an accelerometer is gravity, not gram; "kg" at a force is a kilogram's weight.
     """
+    if numbered := _NUMBERED.fullmatch(header.strip()):  # the second of that name
+        name, unit = split_header(numbered[1])
+        return (f"{name}{numbered[2]}", unit) if unit else (header.strip(), "")
     match = _BRACKETS.match(header.strip()) or _SLASH.match(header.strip())
     if not match or not match[1]:
         return header.strip(), ""

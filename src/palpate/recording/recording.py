@@ -117,6 +117,8 @@ class Recording:
     format: str = ""
     words: tuple[str, ...] = ()
     """Columns of a table that hold no numbers, and gave no channel."""
+    repeated: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """Names that several columns of a table have, with the places of these; the second's channel is called NAME#2."""
 
     def __getitem__(self, name: str) -> Channel:
         """The channel of this name, or the only one whose name ends in ":name" or "/name"."""

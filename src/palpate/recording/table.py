@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
@@ -64,11 +64,12 @@ def read(path: Path, *, header: Sequence[str] | None = None, **options: Unpack[T
     data = text.with_separators(as_utf8(raw))
     names, offset, first_line, separator = _head(path, data, header)
     unique = text.distinct(names)
-    repeated = {name: [place + 1 for place, other in enumerate(names) if other == name] for name in names if name}
+    places = {name: tuple(place + 1 for place, other in enumerate(names) if other == name) for name in names if name}
+    repeated = {split_header(name)[0]: at for name, at in places.items() if len(at) > 1}
     rows = text.Rows(path, data, offset, text.trimmed_end(data), first_line, separator, unique)
     frame = text.parse_rows(rows, _texts(rows) | _times(unique, options.get("time", "")))
-    _check_repeated(path, {name: places for name, places in repeated.items() if len(places) > 1}, options)
-    return recording_of(path, CSV, _stored(unique, frame, first_line), options)
+    _check_repeated(path, repeated, options)
+    return replace(recording_of(path, CSV, _stored(unique, frame, first_line), options), repeated=repeated)
 
 
 def read_parquet(path: Path, **options: Unpack[TableOptions]) -> Recording:
@@ -164,10 +165,15 @@ def _check_repeated(path: Path, repeated: Mapping[str, Sequence[int]], options: 
     specs = [spec_of(column) for column in (*options.get("columns", {}).values(), options.get("time", ""))]
     for name in (name for spec in specs for name in spec.names):
         for header, places in repeated.items():
-            if name in (header, split_header(header)[0]):
-                listed = " and ".join(map(str, places))
+            if header in (name, split_header(name)[0]):
                 remedy = f"rename one in the file, or write {header}#1 for the first and {header}#2 for the second"
-                raise FileProblem(path, f"the columns {listed} are both named {header!r}", remedy=remedy)
+                raise FileProblem(path, stands_repeatedly(header, places), remedy=remedy)
+
+
+def stands_repeatedly(name: str, places: Sequence[int]) -> str:
+    """For people: that several columns have one name, and which."""
+    often = "twice" if len(places) == 2 else f"{len(places)} times"
+    return f"the column {name!r} stands {often} (columns {', '.join(map(str, places[:-1]))} and {places[-1]})"
 
 
 def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:

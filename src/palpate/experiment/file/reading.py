@@ -22,7 +22,7 @@ from palpate.experiment.file.conditions import CONDITIONS
 from palpate.experiment.file.quantities import Position, shown
 from palpate.experiment.file.schema import ExperimentPart, MotionPart, Options, RecordingPart, SamplesPart, WrenchPart
 from palpate.experiment.file.sensors import listed, problems_of
-from palpate.experiment.file.yaml_text import Place, decoded, parse
+from palpate.experiment.file.yaml_text import BEGIN, Place, decoded, parse
 from palpate.files import read_bytes
 from palpate.mechanisms import Row
 from palpate.model import Model, load_object
@@ -111,7 +111,7 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None, text:
         raise FileProblem(path, "is a folder, not an experiment file", remedy=_inside(path, str(source) in shipped))
     elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
-    content = read_bytes(path) if text is None else text.encode()
+    content = read_bytes(path, if_empty=BEGIN) if text is None else text.encode()
     tree, lines = parse(path, decoded(path, content))
     digest = hashlib.sha256(content).hexdigest()
     experiment = Experiment(path, path.parent if data is None else Path(data), cast("Any", None), lines, digest)

@@ -13,9 +13,19 @@ Place = tuple[str, ...]
 """Keys and numbers of entries from the top of the file."""
 
 
+BEGIN = """\
+let palpate write one, from your recording (`palpate new log.csv`) or of a kind of object to edit (`palpate new door`).
+A smallest one, for a table log.csv with the columns t [s], angle [deg], torque [N m]:
+  object: hinge
+  stage: body
+  recordings: {signals: {file: log.csv, angle: angle, torque: torque}}
+  segments: {train: [5, 40], test: [40, 60]}      # s: what is fitted, what is predicted"""
+"""What to do about a file that says nothing."""
+
+
 def read_text(path: Path) -> str:
     """The text of a YAML file."""
-    return decoded(path, read_bytes(path))
+    return decoded(path, read_bytes(path, if_empty=BEGIN))
 
 
 def decoded(path: Path, content: bytes) -> str:
@@ -37,6 +47,8 @@ def parse(path: Path, text: str | None = None) -> tuple[dict[str, Any], dict[Pla
     except (YAMLError, ValueError) as error:
         line, problem, cure = yaml_problem(text, error)
         raise FileProblem(path, problem, line=line, remedy=cure) from None
+    if tree is None:
+        raise FileProblem(path, "the file holds no keys, only comments or nothing", remedy=BEGIN)
     if not isinstance(tree, dict):
         recorded = path.suffix.lower() not in (".yaml", ".yml")
         cure = f"if it is a recording, `palpate new {path.name}` writes its experiment file" if recorded else ""

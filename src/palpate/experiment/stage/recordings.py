@@ -18,6 +18,7 @@ from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, evenly_sampled
+from palpate.motion.exchanged import exchange
 from palpate.motion.frames import coordinate_of_path
 from palpate.motion.integration import Integrated, angle_of_rate
 from palpate.motion.offset import Offset
@@ -196,6 +197,7 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, 
     pair = [f"channel {name!r}" for name in (names if part.path is None else ("point", "force"))]
     known = {f.place for f in findings if f.cause in ("frozen", "constant", "clipping")}
     if not part.free:
+        findings += _exchanged(part, recording, even) if part.angle or part.position else []
         findings += [f for f in check_pair(even.times_s, even.x, pair, used) if f.place not in known]
     integrated = None
     if part.angular_rate is not None:
@@ -376,6 +378,21 @@ def _data_sheet(names: list[str], *groups: list[float] | None) -> dict[str, floa
         for k, group in enumerate(groups)
         for name, noise in zip(names[3 * k : 3 * k + 3], group or [], strict=False)
     }
+
+
+def _exchanged(part: SignalsPart, recording: Recording, even: Even) -> list[Finding]:
+    """A position and an effort that look exchanged, and how to exchange them."""
+    keys = ("angle", "torque") if part.angle is not None else ("position", "force")
+    found = exchange(even.times_s, even.x[:, 0], even.x[:, 1])
+    if found is None:
+        return []
+    names = [str(getattr(part, key)) for key in keys]
+    stored = [str(part.columns[n].column) if part.columns and n in part.columns else n for n in names]
+    units = [recording[n].stated or recording[n].unit for n in names]
+    columns = zip(names, reversed(stored), units, strict=True)
+    exchanged = ", ".join(f"{name}: {{column: {column}, unit: {unit}}}" for name, column, unit in columns)
+    remedy = f"exchange their names in the header of the file, or write columns: {{{exchanged}}}"
+    return [Finding("exchanged", found.words(*keys), "recordings.signals", remedy, Severity.FATAL)]
 
 
 def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> list[Finding]:
