@@ -21,6 +21,7 @@ from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.belief import Handles
 from palpate.experiment.stage.compensation import Compensation, compensation
+from palpate.experiment.stage.contact import Contact
 from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
 from palpate.experiment.stage.inputs import Inputs
 from palpate.experiment.stage.joint import joint
@@ -158,13 +159,14 @@ def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = s
         train, slow = tuple(segments["train"]), tuple(segments["quasi_static"])
         two_step = config.procedure == "two-step"
         plan = Plan(train if two_step else (*slow, *train), slow if two_step else None, config.robust)
-    free_ends = inputs.main is not None and config.stops is None and not inputs.filtering.published
-    free_ends &= inputs.drift == 0  # else what a stop does is not seen at one place
+    contact: Contact | None = "any" if config.stops is None else "pushing back"
+    if inputs.main is None or inputs.filtering.published or inputs.drift > 0:
+        contact = None  # of what drifts, what a stop does is not seen at one place
     doubts = "; ".join(f.sentence for f in prepared.findings if f.fatal)
     before, tell = f"before that: {doubts}" if doubts else "", onward(tell)  # between other stops it begins anew
     with experiment.at("segments", before, DataProblem), experiment.at("procedure", before, ProcedureProblem):
         noise, begun = prepared.noise, prepared.begun
-        fit = fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=free_ends, tell=tell)
+        fit = fit_inputs(inputs, segments, plan, noise=noise, begun=begun, find_contact=contact, tell=tell)
         sloping = None if config.method == "joint" else with_slope(fit)
         fit = fit if sloping is None else fit_inputs(sloping, segments, plan, noise=noise, near=fit, tell=tell)
         stated = None if config.uncertain is None else config.uncertain.links

@@ -502,8 +502,8 @@ class ExperimentPart(CommonPart):
     without: list[str] = key("names of the object's elements to leave out", "[b_bc]", default=[])
     stops: Annotated[list[q.Travel], Field(min_length=2, max_length=2)] | None = optional(
         "positions at which the object meets its stops, angles or lengths with their unit: samples pressed against "
-        "them are left out; if absent: with markers the ends of the travel seen, with a table none, and farther in "
-        "where something not in the model pushes back",
+        "them are left out, and those farther in where something not in the model pushes back; if absent: with markers "
+        "the ends of the travel seen, with a table none",
         "[0 deg, 92 deg]",
         only="one-freedom",
     )

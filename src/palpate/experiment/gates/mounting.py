@@ -383,20 +383,27 @@ def ground(case: Case) -> Iterable[Finding]:
 
 
 def contact(case: Case) -> Iterator[Finding]:
-    """Stops farther in than the ends of the travel."""
-    before, inputs = case.prepared.inputs, case.fit.inputs
+    """Stops farther in than the ends of the travel, or than stated."""
+    before, inputs, stated = case.prepared.inputs, case.fit.inputs, case.config.stops
     if inputs.stops is None or inputs.stops == before.stops:
         return
-    position, edge = inputs.seen_position, AT_STOP * inputs.step
+    edge = AT_STOP * inputs.step
     low, high = inputs.stops[0] + edge, inputs.stops[1] - edge
-    ends = [f"below {case.shown(low, '.1f')}"] if low > position.min() + 1.01 * edge else []
-    ends += [f"above {case.shown(high, '.1f')}"] if high < position.max() - 1.01 * edge else []
+    if before.stops is None:
+        position = inputs.seen_position
+        found = low > position.min() + 1.01 * edge, high < position.max() - 1.01 * edge
+    else:
+        found = inputs.stops[0] != before.stops[0], inputs.stops[1] != before.stops[1]
+    ends = [f"below {case.shown(low, '.1f')}", f"above {case.shown(high, '.1f')}"]
+    if stated is not None:
+        ends = [f"{x}, inside the stated stop at {case.shown(at, 'g')}," for x, at in zip(ends, stated, strict=True)]
+    where = " and ".join(x for x, there in zip(ends, found, strict=True) if there)
     evidence = (
-        f"{' and '.join(ends) or 'near its ends'} something not in the model pushes back (a stop, a seal, a "
-        "catch): samples there were left out"
+        f"{where or 'near its ends'} something not in the model pushes back (a stop, a seal, a catch): samples there "
+        "were left out"
     )
-    shown = "state stops:, or add an element"
-    if len(ends) == 1 and high < position.max() - 1.01 * edge:
+    shown = "state stops:, or add an element" if stated is None else "correct stops:, or add an element"
+    if found == (False, True):
         stop = f"{{type: end-stop, name: stop, acts_on: {inputs.mechanism.main}, at: {case.shown(high, '.1f')}}}"
         shown = f"if it is to be felt, add {stop} to elements"
     yield Finding("contact", evidence, remedy=shown)

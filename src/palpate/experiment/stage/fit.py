@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.experiment.stage import inputs as stage_inputs
+from palpate.experiment.stage.contact import LEAST_SEEN, Contact, clear_of_contact, farther_out
 from palpate.experiment.stage.inputs import (
     Inputs,
     Moved,
@@ -185,16 +186,14 @@ TIMES, CLUSTERS = 3, 20
 """
 QUASI_STATIC = {"rad": 0.02, "m": 0.01}
 """rad/s (paper, Door), m/s: slower is quasi-static."""
-BIN, FARTHEST, DENT = 0.5, 15.0, 3.0
-"""Steps (`STEP`) in which contact near a stop is looked for, and how far; a seal gives way by a step or two."""
-WORSE_AT_END = 4.0
-"""RMS of the residual near an end of the travel, over that of the middle, from which it is contact."""
+DENT = 3.0
+"""Steps (`STEP`) by which stops are tried closer."""
 CONTACT_SHARE, MUCH_BETTER = 0.025, 0.5
 """Share of a row's range, and of the other fit's RMS, that raise and confirm the suspicion of contact."""
 ROUNDS, SETTLED = 10, 0.05
 """How often an effort is predicted anew, and by which share of its noise every number may then still change."""
-FEWEST_IN_BIN, LEAST_SEEN, MOST_TIMES = 5, 200, 4
-"""Samples in a bin and in all, for contact to be looked for; and how often stops are moved."""
+MOST_TIMES = 4
+"""How often stops are moved."""
 
 
 class ProcedureProblem(DataProblem):
@@ -488,25 +487,25 @@ def fit_inputs(
     noise: MotionNoise | None = None,
     begun: tuple[Moved, Balance] | None = None,
     near: Fit | None = None,
-    find_contact: bool = False,
+    find_contact: Contact | None = None,
     tell: Tell = silent,
 ) -> Fit:
     """Fit the plan's segments.
 
     noise: of the motion; begun: motion and whole balance of the inputs, where they are known already; near: a fit of
-    nearly the same inputs. find_contact: stops are moved inwards as far as something not in the model pushes back near
-    the ends of the travel.
+    nearly the same inputs. find_contact: stops are moved inwards as far as something not in the model, of this kind,
+    is felt near the ends of the travel.
     """
     if inputs.effort is None and any(e.uses_effort for e in inputs.model.elements):
 
-        def between(other: Inputs, find: bool = False) -> Fit:
+        def between(other: Inputs, find: Contact | None = None) -> Fit:
             return fit_inputs(other, segments, plan, noise=noise, near=near, find_contact=find, tell=tell)
 
         fit = _by_prediction(inputs, between)
-        if not find_contact:
+        if find_contact is None:
             return fit
         # what is left beside an effort that is not settled yet would look like contact
-        stops = between(fit.inputs, True).inputs.stops
+        stops = between(fit.inputs, find_contact).inputs.stops
         return fit if stops == inputs.stops else _by_prediction(replace(inputs, stops=stops), between)
 
     def fitted(
@@ -518,8 +517,11 @@ def fit_inputs(
         beside = None if near is None else near.prediction
         return _between_stops(replace(inputs, stops=stops), segments, plan, noise, begun, beside, shapes, tell)
 
-    if not find_contact:
+    if find_contact is None:
         return fitted(inputs.stops, begun)
+
+    def clear(fit: Fit, p: FloatArray | None = None) -> tuple[float, float] | None:
+        return clear_of_contact(*along_travel(fit, p), fit.inputs.step, fit.inputs.stops, find_contact)
 
     def best(balance: Balance) -> Shaped:
         # while stops are looked for, nobody asks how well shapes are known; but where they are is searched each time:
@@ -530,9 +532,9 @@ def fit_inputs(
     position, left = along_travel(fit)
     if len(left) and rms(left) > CONTACT_SHARE * np.ptp(fit.rows()[:, :, -1]):
         # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
-        seen, dent = inputs.seen_position, DENT * inputs.step
-        low, high = inputs.stops or (float(seen.min()), float(seen.max()))
-        closer = float(seen.min()) + dent, float(seen.max()) - dent
+        least, most = float(inputs.seen_position.min()), float(inputs.seen_position.max())
+        low, high = inputs.stops or (least, most)
+        closer = max(least, low) + DENT * inputs.step, min(most, high) - DENT * inputs.step
         for stops in ((closer[0], high), (low, closer[1]), closer):
             other = fitted(stops, shapes=best, near=fit)
             there, less = along_travel(other)
@@ -541,17 +543,17 @@ def fit_inputs(
                 fit = other
                 break
     for _ in range(MOST_TIMES):
-        stops = _inner_stops(fit)
+        stops = clear(fit)
         if stops is None:
             break
         fit = fitted(stops, shapes=best, near=fit)
     if fit.inputs.stops != inputs.stops:  # a fit that contact spoiled stands out where there is none
         kept = fit.shaped
         wide = fitted(inputs.stops, begun, best if kept is None else lambda _: kept, fit)
-        outer = _contact(*along_travel(wide, fit.p), inputs.step)
-        if outer is not None and _wider(outer, fit.inputs.stops, inputs.step):
+        outer = clear(wide, fit.p)
+        if outer is not None and farther_out(outer, fit.inputs.stops, inputs.step):
             other = fitted(outer, shapes=best, near=fit)
-            fit = other if _inner_stops(other) is None else fit
+            fit = other if clear(other) is None else fit
     if fit.shaped is None:
         return fit
     as_given = replace(fit_balance(fit.inputs, fit.moved, fit.balance), model=inputs.model)
@@ -739,41 +741,3 @@ def along_travel(fit: Fit, p: FloatArray | None = None) -> tuple[FloatArray, Flo
         spoilt |= bent(fit.inputs, fit.moved, fit.balance, window_s) & fit.inputs.inside(seen.segments[kind])
     at = seen.at[seen.inside(fit.plan.segments)]
     return fit.inputs.q[at, 0][~spoilt[at]], fit.residuals(p=p)[~spoilt[at], 0]
-
-
-def _inner_stops(fit: Fit) -> tuple[float, float] | None:
-    """Stops farther in, where the residual near an end of the travel stands far out of the rest; None: as they are."""
-    return _contact(*along_travel(fit), fit.inputs.step)
-
-
-def _wider(outer: tuple[float, float], inner: tuple[float, float] | None, step: float) -> bool:
-    return inner is not None and (outer[0] < inner[0] - step or outer[1] > inner[1] + step)
-
-
-def _contact(position: FloatArray, residual: FloatArray, step: float) -> tuple[float, float] | None:
-    """Between which positions nothing stands out; None: nowhere does it."""
-    if len(position) < LEAST_SEEN:
-        return None
-    low, high = float(position.min()), float(position.max())
-    middle = np.abs(position - (low + high) / 2) < 0.25 * (high - low)
-    if middle.sum() < LEAST_SEEN / 4:
-        return None
-    limit = WORSE_AT_END * rms(residual[middle])
-    at_low, at_high = (_reach(away / step, residual, limit) for away in (position - low, high - position))
-    if at_low == 0 and at_high == 0:
-        return None
-    return low + (at_low - stage_inputs.AT_STOP) * step, high - (at_high - stage_inputs.AT_STOP) * step
-
-
-def _reach(away: FloatArray, residual: FloatArray, limit: float) -> float:
-    """How far from an end, in steps, bins stand out without a break; 0: not at all."""
-    reach = 0.0
-    for i in range(1, round(FARTHEST / BIN)):
-        outer = i * BIN
-        inside = (away >= outer - BIN) & (away < outer)
-        if inside.sum() < FEWEST_IN_BIN:
-            continue
-        if rms(residual[inside]) < limit:
-            break
-        reach = outer
-    return reach
