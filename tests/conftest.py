@@ -354,7 +354,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rank = {f"test_{name}": i for i, name in enumerate(LONG)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+    items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), item.path))
 
 
 def _everything_is_required() -> bool:
@@ -378,8 +378,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Iterator[None]:
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
     report = yield
+    if isinstance(collector, pytest.Directory) and os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579":
+        report.result.reverse()  # from both ends: what one process has compiled, the other one reads
     if report.skipped and _everything_is_required():
         _refuse_skip(report)
     return report

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import nodes_of
+
 PROJECT = Path(__file__).resolve().parents[1]
 SOURCE = PROJECT / "src" / "palpate"
 TEXT = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -18,7 +20,7 @@ FILE = r"[\w/]+\.(?:py|yaml)"
 def names_in(path: Path) -> set[str]:
     """Functions, classes, assigned names and loop variables of a module."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

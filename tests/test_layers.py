@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.sources import nodes_of, tree_of
 
 PACKAGE = "palpate"
 SOURCE = Path(__file__).resolve().parents[1] / "src" / PACKAGE
@@ -84,17 +85,6 @@ def room_of(module: str) -> str:
 def module_name(path: Path, source: Path) -> str:
     parts = path.relative_to(source).with_suffix("").parts
     return ".".join((PACKAGE, *parts))
-
-
-@cache
-def parsed(text: str) -> tuple[ast.Module, tuple[ast.AST, ...]]:
-    """The tree and all its nodes: several tests go through the same files."""
-    tree = ast.parse(text)
-    return tree, tuple(ast.walk(tree))
-
-
-def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    return parsed(path.read_text(encoding="utf-8"))[1]
 
 
 def called(node: ast.Call) -> str:
@@ -289,7 +279,7 @@ def imports_between_modules() -> dict[str, set[str]]:
     modules = {module_name(p, SOURCE).removesuffix(".__init__"): p for p in SOURCE.rglob("*.py")}
     graph: dict[str, set[str]] = {}
     for name, path in modules.items():
-        tree = parsed(path.read_text(encoding="utf-8"))[0]
+        tree = tree_of(path)
         top = [n for node in tree.body for n in (ast.walk(node) if isinstance(node, ast.If) else [node])]
         targets: set[str] = set()
         for node in top:

@@ -13,6 +13,7 @@ import pytest
 
 import palpate
 from tests.door_files import short_door, write_short_door
+from tests.sources import tree_of
 
 PROJECT = Path(__file__).resolve().parents[1]
 PAGE = (PROJECT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -50,7 +51,7 @@ def test_no_two_things_have_one_public_name() -> None:
         where = path.relative_to(source).as_posix()
         if where.startswith("cli/"):
             continue
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in dir(palpate):
                 places[node.name].append(where)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -16,6 +16,7 @@ from palpate.cli.app import app
 from palpate.experiment.file.reading import ROOTS
 from palpate.model import load_object, shipped_objects
 from tests.command import palpate
+from tests.sources import nodes_of
 
 PROJECT = Path(__file__).resolve().parents[1]
 SOURCE = PROJECT / "src" / "palpate"
@@ -27,16 +28,15 @@ def sentences() -> dict[str, str]:
     """Every text in the code but docstrings, with where it is; what is filled in stands as {}."""
     found: dict[str, str] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
         documents = {
             id(node.body[0].value)
-            for node in ast.walk(tree)
+            for node in nodes_of(path)
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
-        inside = {id(v) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for v in node.values}
-        for node in ast.walk(tree):
+        inside = {id(v) for node in nodes_of(path) if isinstance(node, ast.JoinedStr) for v in node.values}
+        for node in nodes_of(path):
             if id(node) in documents or id(node) in inside:
                 continue
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -110,7 +110,7 @@ def test_every_extra_that_a_message_tells_to_install_exists() -> None:
     extras = set(project["project"]["optional-dependencies"])
     calls = [c for text in sentences().values() for c in re.findall(r"palpate\[([a-z]+)\]", text)]
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("MissingExtra", "extra_library"):
                 calls += [a.value for a in node.args[1:2] if isinstance(a, ast.Constant)]
     assert calls
@@ -121,7 +121,7 @@ def test_no_remedy_begins_with_a_name_that_a_capital_would_spoil() -> None:
     """A remedy's first letter becomes a capital: `Report.html`, `Method: balance` would be other names."""
     spoilt: list[str] = []
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.keyword) and node.arg == "remedy" and isinstance(node.value, ast.Constant):
                 first = str(node.value.value).split(" ")[0]
                 if re.fullmatch(r"[a-z_.]+(\.[a-z]+|:)", first):

@@ -99,8 +99,12 @@ def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float
     return Lowpass(taps / taps.sum(), max(1, int(rate_hz / (2 * stop) * (1 + _HAIR))))
 
 
+@lru_cache(maxsize=64)
 def _kaiser(half: int, beta: float) -> FloatArray:
-    """(2 half + 1,): Kaiser's window (Oppenheim & Schafer, 7.5). It is symmetric: NumPy's own takes twice as long."""
+    """(2 half + 1,): Kaiser's window (Oppenheim & Schafer, 7.5). It is symmetric: NumPy's own takes twice as long.
+
+    A search over bandwidths asks for the same ones again and again.
+    """
     falls = np.asarray(np.i0(beta * np.sqrt(1 - (np.arange(half + 1) / half) ** 2)) / np.i0(beta), dtype=float)
     return np.concatenate([falls[:0:-1], falls])
 

@@ -16,7 +16,7 @@ from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP, Inputs, driving, fit_balance, projected
 from palpate.experiment.stage.lack import BEYOND_NOISE
 from palpate.experiment.stage.mistakes import mistakes
-from palpate.experiment.stage.recordings import MOVING_KINDS, read_table
+from palpate.experiment.stage.recordings import MOVING_KINDS, load_part, read_table
 from palpate.experiment.stage.result import WRENCH_AXES, Case
 from palpate.findings import Finding, Severity
 from palpate.identify import Compressed
@@ -114,21 +114,22 @@ def columns(case: Case) -> Iterator[Finding]:
         effort = (of.measured[0] * drive).sum(axis=1) / (drive * drive).sum(axis=1)
         return float(train.rms(p)[0] / max(np.nanstd(effort[inside]), 1e-300))
 
-    ours = left(inputs, case.fit.train, case.solution.p)
-    if ours < WELL_PERCENT / 100:
+    ours, path = left(inputs, case.fit.train, case.solution.p), part.path is not None
+    if ours < WELL_PERCENT / 100 or not (path or case.solution.impossible):
         return
     best = (min(OTHER_READING * ours, MOST_LEFT), "")
-    path = part.path is not None
+    recording = load_part(case.experiment, "recordings.signals", part)
     orders = [list(names) for names in permutations(part.force)] if path else [part.force]
     axes = (False, True) if path and inputs.mechanism.position_units[0] == "rad" else (False,)
     for force, sign, turning in product(orders, ("on-object", "on-hand"), axes):
         changes = {k: v for k, v in (("force", force), ("sign", sign)) if v != getattr(part, k)}
-        if not (changes or turning) or not (path or case.solution.impossible):
+        if not (changes or turning):
             continue
         way = "write " + " and ".join(f"{k}: {v}" for k, v in changes.items()).replace("'", "")
         try:
-            even = read_table(case.experiment, part.model_copy(update=changes), case.model, turning=turning).even
-            other = replace(inputs, measured=(drive * even.seen_x[:, 1:2])[None])
+            read = part.model_copy(update=changes)
+            table = read_table(case.experiment, read, case.model, turning=turning, recording=recording)
+            other = replace(inputs, measured=(drive * table.even.seen_x[:, 1:2])[None])
             train, there = case.fit.again(other)
         except PalpateError:
             continue

@@ -149,12 +149,20 @@ class Table:
     """Whose rate was integrated."""
 
 
-def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model, *, turning: bool = False) -> Table:
+def read_table(
+    experiment: Experiment[Any],
+    part: SignalsPart,
+    model: Model,
+    *,
+    turning: bool = False,
+    recording: Recording | None = None,
+) -> Table:
     """Coordinate and effort of a mechanism with one freedom, at `TABLE_HZ` at most.
 
-    turning: the force's axes are taken to turn with the object.
+    turning: the force's axes are taken to turn with the object; recording: of this part, if it was loaded already.
     """
-    recording, mechanism = load_part(experiment, "recordings.signals", part), model.mechanism
+    mechanism = model.mechanism
+    recording = load_part(experiment, "recordings.signals", part) if recording is None else recording
     sign, unit = -1.0 if part.sign == "on-hand" else 1.0, mechanism.position_units[0]
     findings: list[Finding] = []
     if part.path is None:
