@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -90,17 +91,20 @@ UNKNOWN_RATE = ("torque: torque", "torque: torque\n    rate_known: false")
 
 def findings_of(path: Path, *changes: tuple[str, str]) -> dict[str, Finding]:
     """By cause, of a file after some changes of its text."""
+    return {f.cause: f for f in all_findings_of(path, *changes)}
+
+
+def all_findings_of(path: Path, *changes: tuple[str, str]) -> Sequence[Finding]:
     text = path.read_text()
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
     path.write_text(text)
-    return {f.cause: f for f in run_experiment(read_experiment(path)).findings}
+    return run_experiment(read_experiment(path)).findings
 
 
 def test_without_a_scale_of_time_a_delay_is_stated_in_rows_and_is_still_named(tmp_path: Path) -> None:
-    said = findings_of(gates.write(tmp_path, 1, gates.delayed)[0])["delay"]
-    assert " ms " in said.evidence
+    """With one, `test_a_delay_is_told_in_all` says."""
     said = findings_of(gates.write(tmp_path, 1, gates.delayed)[0], UNKNOWN_RATE)["delay"]
     assert "5.0 rows" in said.evidence
     assert " ms" not in said.sentence
@@ -108,11 +112,10 @@ def test_without_a_scale_of_time_a_delay_is_stated_in_rows_and_is_still_named(tm
 
 def test_what_is_fixed_is_compared_with_the_data_only_where_it_has_a_scale_of_time(tmp_path: Path) -> None:
     _, truth = gates.write(tmp_path, 1)
-    for name, others in {"b_v": 1.3, "b_c": 1.3}.items():
-        fixed = f"fixed: {{{name}: {others * truth[name]:.4g}}}\n"
-        assert findings_of(gates.write(tmp_path, 1, keys=fixed)[0])["fixed"].place == name
-        there = findings_of(gates.write(tmp_path, 1, keys=fixed)[0], UNKNOWN_RATE)
-        assert ("fixed" in there) == (name == "b_c")
+    fixed = f"fixed: {{b_v: {1.3 * truth['b_v']:.4g}, b_c: {1.3 * truth['b_c']:.4g}}}\n"
+    for rate, compared in (((), {"b_v", "b_c"}), ((UNKNOWN_RATE,), {"b_c"})):
+        said = all_findings_of(gates.write(tmp_path, 1, keys=fixed)[0], *rate)
+        assert {f.place for f in said if f.cause == "fixed"} == compared
 
 
 def test_a_guessed_rate_asks_for_no_other_motion(tmp_path: Path) -> None:
@@ -219,8 +222,9 @@ def test_the_vertical_does_not_depend_on_where_the_recording_begins(tmp_path: Pa
 
 def test_a_delay_is_told_in_all(tmp_path: Path) -> None:
     path, _ = gates.write(tmp_path, 1, gates.delayed)
-    first = findings_of(path)["delay"].remedy
-    ms = float(first.split("delay: ")[1].split(" ms")[0])
+    first = findings_of(path)["delay"]
+    assert " ms " in first.evidence
+    ms = float(first.remedy.split("delay: ")[1].split(" ms")[0])
     said = findings_of(path, ("torque: torque", f"torque: torque\n    delay: {ms / 2} ms"))["delay"].remedy
     assert float(said.split("delay: ")[1].split(" ms")[0]) == pytest.approx(ms, rel=0.05)
 

@@ -8,6 +8,7 @@ wheelbarrow, position and rotation are differentiated by central differences and
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,11 @@ SIGMA = np.array([950 * 0.015, 950 * 0.015, 1900 * 0.010, 40 * 0.0125, 40 * 0.01
 
 def read_vicon(path: Path) -> np.ndarray:
     """(frames, markers, 3) m."""
-    lines = path.read_text().splitlines()[5:]
-    cells = [line.split(",") for line in lines if line.strip()]
-    table = np.array([[float(c) if c else np.nan for c in row[2:]] for row in cells])
+    text = "\n".join(line for line in path.read_text().splitlines()[5:] if line.strip()) + "\n"
+    for gap in (",,", ",\n"):  # two empty cells share a comma
+        while gap in text:
+            text = text.replace(gap, f",nan{gap[1]}")
+    table = np.loadtxt(StringIO(text), delimiter=",")[:, 2:]
     return table[:, : table.shape[1] // 3 * 3].reshape(len(table), -1, 3) / 1000
 
 
