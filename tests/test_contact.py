@@ -6,12 +6,14 @@ k d + c d', pushes back.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.contact import clear_of_contact
@@ -126,3 +128,36 @@ def test_what_stands_out_both_ways_or_elsewhere_too_is_no_contact() -> None:
     assert found(pushed - np.where((position > 0.42) & (position < 0.43), 3.0, 0.0)) is None
     anything = clear_of_contact(position, -pushed, STEP, stops, "any")
     assert anything == pytest.approx((-0.01, 0.44 + STEP), abs=0.5 * STEP)
+
+
+@pytest.mark.parametrize("more", ["at: 300 mm, estimate: true", "at: 380 mm"])
+def test_a_stop_of_the_model_is_identified_where_it_is_pressed(tmp_path: Path, more: str) -> None:
+    """Its samples were left out as something not in the model, and the element that the warning asks for failed."""
+    path = write(tmp_path, Stop(0.38, 900.0), stated="[-0.1 m, 0.6 m]")
+    text = path.read_text().replace("stops: [-0.1 m, 0.6 m]\n", "")
+    own = f"elements:\n- {{type: end-stop, name: stop, acts_on: slide, {more}}}\nfixed: {{stop_c: 0}}\n"
+    path.write_text(text + own)
+    result = run_experiment(read_experiment(path))
+    low, high = result.data["parameters"]["stop_k"]["ci95"]
+    assert low < 1.1 * 900
+    assert high > 0.9 * 900
+    assert result.data["shapes"]["at"]["value"] == pytest.approx(0.38, abs=1e-3)
+    assert not any("not in the model pushes back" in warning for warning in result.data["warnings"])
+
+
+def test_where_a_stop_is_along_a_length_must_be_said(tmp_path: Path) -> None:
+    """95 deg, usual of doors, were 1.658 m of a drawer."""
+    path = write(tmp_path)
+    path.write_text(path.read_text() + "elements:\n- {type: end-stop, name: stop, acts_on: slide, estimate: true}\n")
+    with pytest.raises(PalpateError, match=r"body.yaml, line 8: elements.0: element 'stop': at is missing.*at: 400 mm"):
+        run_experiment(read_experiment(path))
+
+
+def test_what_stops_beyond_which_it_was_seen_say_to_write_is_right(tmp_path: Path) -> None:
+    path = write(tmp_path, stated="[0 mm, 300 mm]")
+    with pytest.raises(PalpateError, match="what pushes back near the ends is then found") as refused:
+        prepare_experiment(read_experiment(path))
+    ends = re.search(r"Write (stops: \[.*?\])", str(refused.value))
+    assert ends is not None
+    path.write_text(path.read_text().replace("stops: [0 mm, 300 mm]", ends[1]))
+    prepare_experiment(read_experiment(path))

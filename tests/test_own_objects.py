@@ -58,7 +58,7 @@ def test_a_test_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:
 
 def test_what_is_fixed_at_zero_makes_a_model_that_every_verb_loads(tmp_path: Path) -> None:
     path, _ = gates.write(
-        tmp_path, 0, keys="elements: [{type: end-stop, name: shut, at: 1.3 rad}]\nfixed: {shut_k: 400, shut_c: 0}\n"
+        tmp_path, 0, keys="elements: [{type: end-stop, name: shut, at: 2 rad}]\nfixed: {shut_k: 400, shut_c: 0}\n"
     )
     palpate("identify", path, "--out", tmp_path / "out")
     assert json.loads((tmp_path / "out" / "model.json").read_text())["parameters"]["shut_c"]["value"] == 0

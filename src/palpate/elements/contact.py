@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import radians
-from typing import ClassVar, get_args
+from typing import ClassVar, Self, get_args
+
+import numpy as np
 
 from palpate.elements.element import Element, Parameter, Shape, Side, Stop
-from palpate.errors import UnknownName
+from palpate.errors import PalpateError, UnknownName
+from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.motion import Kinematics
+from palpate.physics.motion import Kinematics, Triple
+
+_USUAL = radians(95.0)
+"""Of a door; along a length nothing is usual."""
+_TAIL = 0.002
+"""Share of the samples at the end of the range that is not enough to see where a stop begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +26,13 @@ class EndStop(Element):
     """tau = k d + c d max(d', 0) against the motion, d = how far the stop is pressed (Hunt and Crossley 1975, without
     the pull of their damper on the way back).
 
-    `at` rad or m; `side`: whether it ends the range at its highest or lowest value. The force does not jump at the
-    first touch.
+    `at` rad or m, along a length to be stated; `side`: whether it ends the range at its highest or lowest value. The
+    force does not jump at the first touch. `estimate`: where it begins is looked for in that half of the range.
     """
 
     name: str = "stop"
     acts_on: str = "hinge"
-    at: float = radians(95.0)
+    at: float = _USUAL
     side: Side = "highest"
     estimate: bool = False
     type: ClassVar[str] = "end-stop"
@@ -54,6 +62,32 @@ class EndStop(Element):
     def shapes(self) -> tuple[Shape, ...]:
         """Where it begins."""
         return (Shape("at", self.unit("rad"), self.at, free=self.estimate),)
+
+    def on(self, coordinates: Mapping[str, str], directions: Mapping[str, Triple] | None = None) -> Self:
+        """Refuse along a length what nobody stated: where it is."""
+        along = coordinates.get(self.acts_on, "rad")
+        if directions is not None and along != "rad" and self.at == _USUAL:  # else it is asked for its units only
+            raise PalpateError(f"element {self.name!r}: at is missing: say where the stop is, such as at: 400 mm")
+        return Element.on(self, coordinates, directions)
+
+    @property
+    def borders(self) -> tuple[str, ...]:
+        """Where it begins."""
+        return ("at",)
+
+    @property
+    def sees(self) -> tuple[str, ...]:
+        """Its end of the range."""
+        return (self.acts_on, self.side)
+
+    def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
+        """Positions, on its side of the middle; the outermost samples are not enough to see where it begins."""
+        tails = (0.5, 1 - _TAIL) if self.side == "highest" else (_TAIL, 0.5)
+        return np.asarray(k.coordinates[self.acts_on].position, dtype=float), tails
+
+    def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
+        """That half of the range."""
+        return visited
 
     @property
     def stops(self) -> Stop:

@@ -189,8 +189,10 @@ class Element:
     def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
         """Between which values a shape is looked for; `visited`: quantiles of what the method of this name gives."""
         if not np.isfinite(shape.bounds).all():
+            given = f'Shape("{shape.name}", {shape.unit!r}, ..., bounds=(lowest, highest), free=self.estimate)'
             raise PalpateError(
-                f"{shape.name}: to be estimated it needs bounds, a lowest and a highest value in {shape.unit}"
+                f"element {self.name!r}: {shape.name} cannot be estimated: its class {type(self).__name__} does "
+                f"not say between which values: return {given} from shapes, or leave estimate out"
             )
         return shape.bounds
 

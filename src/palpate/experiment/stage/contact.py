@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
+from palpate.elements.element import Side
 from palpate.experiment.stage.inputs import AT_STOP
 from palpate.physics.arrays import FloatArray, rms
 
@@ -22,12 +24,17 @@ FEWEST_IN_BIN, LEAST_SEEN = 5, 200
 
 
 def clear_of_contact(
-    position: FloatArray, residual: FloatArray, step: float, stops: tuple[float, float] | None, kind: Contact
+    position: FloatArray,
+    residual: FloatArray,
+    step: float,
+    stops: tuple[float, float] | None,
+    kind: Contact,
+    own: Collection[Side] = (),
 ) -> tuple[float, float] | None:
     """Stops between which nothing stands out; None: nowhere does it.
 
     position, residual (samples,): of the main coordinate, and the hand's effort beyond the model's; stops: of the fit,
-    which stay where they are at an end without contact.
+    which stay where they are at an end without contact, and at those with a stop of the model's `own`.
     """
     if len(position) < LEAST_SEEN:
         return None
@@ -38,6 +45,7 @@ def clear_of_contact(
     limit, edge = WORSE_AT_END * rms(residual[middle]), AT_STOP * step
     sides = ((position - low, -residual), (high - position, residual))
     at_low, at_high = (step * _reach(away / step, back, limit, kind) for away, back in sides)
+    at_low, at_high = 0.0 if "lowest" in own else at_low, 0.0 if "highest" in own else at_high
     if at_low == 0 and at_high == 0:
         return None
     lowest, highest = stops or (low - edge, high + edge)

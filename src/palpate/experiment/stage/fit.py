@@ -520,8 +520,11 @@ def fit_inputs(
     if find_contact is None:
         return fitted(inputs.stops, begun)
 
+    elements, main = inputs.model.elements, inputs.mechanism.main
+    own = {e.stops.side for e in elements if e.stops is not None and e.acts_on == main}  # there the model explains it
+
     def clear(fit: Fit, p: FloatArray | None = None) -> tuple[float, float] | None:
-        return clear_of_contact(*along_travel(fit, p), fit.inputs.step, fit.inputs.stops, find_contact)
+        return clear_of_contact(*along_travel(fit, p), fit.inputs.step, fit.inputs.stops, find_contact, own)
 
     def best(balance: Balance) -> Shaped:
         # while stops are looked for, nobody asks how well shapes are known; but where they are is searched each time:
@@ -532,10 +535,14 @@ def fit_inputs(
     position, left = along_travel(fit)
     if len(left) and rms(left) > CONTACT_SHARE * np.ptp(fit.rows()[:, :, -1]):
         # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
-        least, most = float(inputs.seen_position.min()), float(inputs.seen_position.max())
+        dent, least, most = DENT * inputs.step, float(inputs.seen_position.min()), float(inputs.seen_position.max())
         low, high = inputs.stops or (least, most)
-        closer = max(least, low) + DENT * inputs.step, min(most, high) - DENT * inputs.step
-        for stops in ((closer[0], high), (low, closer[1]), closer):
+        low, high = low - dent * ("lowest" in own), high + dent * ("highest" in own)
+        closer = max(least, low) + dent, min(most, high) - dent
+        closer = low if "lowest" in own else closer[0], high if "highest" in own else closer[1]
+        for stops in dict.fromkeys(((closer[0], high), (low, closer[1]), closer)):
+            if stops == (low, high):
+                continue
             other = fitted(stops, shapes=best, near=fit)
             there, less = along_travel(other)
             both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]

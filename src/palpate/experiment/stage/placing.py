@@ -336,7 +336,10 @@ def stops_of(experiment: Experiment[Any], position: FloatArray, unit: str) -> tu
     if least < low - GIVES_STEPS * STEP[unit] or most > high + GIVES_STEPS * STEP[unit]:
         there = f"beyond its stops at {show(low, 'g')} and {show(high, 'g')}"
         wrong = f"the object is seen from {show(least, '.1f')} to {show(most, '.1f')}, {there}"
-        raise experiment.problem("stops", wrong, "leave the key out: the ends of the travel seen are then taken")
+        ends = f"[{show(min(low, least), '.4g')}, {show(max(high, most), '.4g')}]"
+        table = experiment.config.motion_from == "table"
+        otherwise = "what pushes back near the ends is then found" if table else "the ends of the travel are then taken"
+        raise experiment.problem("stops", wrong, f"write stops: {ends}, or leave the key out: {otherwise}")
     return low, high
 
 
