@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import socket
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.quick import quick
 from palpate.experiment.stage.result import provenance
-from tests.conftest import Shared
+from tests.conftest import Shared, needs_program
 from tests.drawer_files import write_table
 from tests.studio_server import Client, running
 from tests.test_links import door
@@ -174,6 +176,14 @@ def _bench(folder: Path, file: str = FILE) -> Any:
     return bench
 
 
+def _settled(bench: Any) -> Any:
+    for _ in range(1200):
+        if bench.work["phase"] in ("ready", "failed"):
+            return bench.work
+        time.sleep(0.05)
+    raise AssertionError(bench.work)
+
+
 def test_two_tabs_change_one_file_and_nothing_is_lost(client: Client, folder: Path) -> None:
     client.ask("/api/open", {"file": FILE})
     first = client.settled(FILE)
@@ -218,6 +228,64 @@ def test_two_tabs_change_one_file_and_nothing_is_lost(client: Client, folder: Pa
         assert client.settled(FILE)["answer"]["parameters"] != before["answer"]["parameters"]
         client.ask("/api/undo", {"file": FILE, "revision": client.state(FILE)["revision"]})
         assert client.settled(FILE)["text"] == state["text"]
+
+
+def test_a_change_before_the_last_one_was_looked_at_forgets_nothing_of_it(folder: Path) -> None:
+    path = folder.resolve() / FILE
+    bench = Bench(Folder(path.parent), path)
+    _settled(bench)
+    mass = bench.state()["answer"]["parameters"]["m"]["value"]
+    table = np.loadtxt(path.with_name("log.csv"), delimiter=",", skiprows=1)
+    head = path.with_name("log.csv").read_text().splitlines()[0]
+    np.savetxt(path.with_name("twice.csv"), table * [1, 1, 2], delimiter=",", header=head, comments="")
+    bench.change({"recordings.signals.file": "twice.csv"}, bench.document.revision)  # asks for another reading
+    bench.change({"filtering.bandwidth": "5 Hz"}, bench.document.revision)  # this alone would not
+    state = bench.state()
+    assert (state["asked_bandwidth_hz"], state["undo"], state["segments"]["train"]) == (5, 2, [[28, 46]])
+    assert _settled(bench) == {"phase": "ready"}
+    assert bench.state()["answer"]["parameters"]["m"]["value"] == pytest.approx(2 * mass, rel=0.02)
+    bench.close()
+
+
+ORDER = """
+import { createStates } from "./states.mjs";
+const held = [], said = [], next = () => new Promise(done => setTimeout(done));
+const ask = (name, given) => new Promise((done, refuse) => held.push({name, given, done, refuse}));
+const states = createStates(ask), read = () => states.read("a", () => ask("state"));
+const first = read();
+held.shift().done({revision: "1"});
+await first;
+const before = read(), old = held.shift();                        // asked before the write, answered after it
+const write = () => states.write("a", "change", s => ({of: s.revision}));
+const one = write(), two = write(), bad = states.write("a", "undo").catch(e => e.message), last = write();
+const between = read();
+await next();
+said.push(held.map(x => x.name).join());                           // one write at a time
+held.shift().done({revision: "old"});
+held.shift().done({revision: "2"});
+await one; await between; await next();
+said.push(held[0].given.revision, held[0].given.of, states.of("a").revision);
+held.shift().done({revision: "3"});
+await two; await next();
+held.shift().refuse(new Error("refused"));
+said.push(await bad);
+await next();
+said.push(held[0].given.revision);                                 // what was refused holds nobody up
+held.shift().done({revision: "4"});
+await last;
+old.done({revision: "1"});
+await before;
+said.push(states.of("a").revision, states.writing("a"));
+console.log(JSON.stringify(said));
+"""
+
+
+def test_answers_count_in_the_order_of_their_questions_and_writes_wait_for_each_other(tmp_path: Path) -> None:
+    node = needs_program("node")
+    shutil.copy(str(resources.files("palpate.studio") / "page" / "states.js"), tmp_path / "states.mjs")
+    (tmp_path / "order.mjs").write_text(ORDER)
+    done = subprocess.run([node, tmp_path / "order.mjs"], check=True, capture_output=True, timeout=60)
+    assert json.loads(done.stdout) == ["state,/api/change", "2", "2", "2", "refused", "3", "4", False]
 
 
 def test_undo_does_not_take_back_what_an_editor_wrote(client: Client, folder: Path) -> None:

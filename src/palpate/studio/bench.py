@@ -50,8 +50,13 @@ class Bench:
         self.folder, self.path = folder, path
         self.document: Document | None = None
         self.experiment: Experiment[Any] | None = None
+        """That of the fit: while the file's is still being read, the one before."""
+        self._stated: tuple[str, Experiment[Any] | None] = "", None
+        """A version of the file, and what it states, or stated last."""
         self.recorded: Recorded | None = None
         self.prepared: Prepared | None = None
+        self._prepared_of: str | None = None
+        """The text that it was read for; None: recordings are to be read again."""
         self.quick: Quick | None = None
         self.solution: Solution | None = None
         """The last one that was asked for."""
@@ -68,8 +73,6 @@ class Bench:
         """Whether `solution` is of other borders than the file's."""
         self._handles: Any = None
         self._before: list[str] = []
-        self._wanted: Segments | None = None
-        """Written, but not looked at yet."""
         self._lock, self._turn = threading.RLock(), 0
         self._scratch = TemporaryDirectory(prefix="palpate-studio-", ignore_cleanup_errors=True)
         self.refresh(again=True)
@@ -77,35 +80,43 @@ class Bench:
     # --- opening and following changes --------------------------------------------------------------------------------
 
     def refresh(self, *, again: bool) -> None:
-        """Read the file and do what its changes ask for, in a thread; again: recordings too."""
+        """Read the file and do what its changes ask for, in a thread; again: recordings too, changed or not."""
         with self._lock:
             self._turn += 1
             turn = self._turn
             self.work = {"phase": "working", "step": "reading", "done": 0.0}
-        threading.Thread(target=self._work, args=(turn, again), daemon=True).start()
+            if again:
+                self._prepared_of = None
+            with suppress(PalpateError):  # the thread says so
+                self._take(read_document(self.path))
+        threading.Thread(target=self._work, args=(turn,), daemon=True).start()
 
-    def _work(self, turn: int, again: bool) -> None:
+    def _take(self, document: Document) -> Document:
+        if self.document is not None and self.document.text != document.text:
+            self._before = []  # somebody else wrote it: to undo would take that back too
+        self.document = document
+        return document
+
+    def _work(self, turn: int) -> None:
         def tell(step: str, done: float) -> None:
             if turn == self._turn:
                 self.work = {"phase": "working", "step": step, "done": round(done, 3)}
 
         try:
-            document = read_document(self.path)
-            with self._lock:
+            with self._lock:  # between reading it and saying so nobody may write it
                 if turn != self._turn:
                     return
-                if self.document is not None and self.document.text != document.text:
-                    self._before = []  # somebody else wrote it: to undo would take that back too
-                self.document = document
+                document = self._take(read_document(self.path))
+                before, recorded, prepared = self._prepared_of, self.recorded, self.prepared
             experiment = read_experiment(self.path, text=document.text)
             self.folder.check(experiment)
             if experiment.config.stage == "motion":
                 raise experiment.problem("stage", "nothing is identified in the motion stage", "choose an object")
-            if again or self.recorded is None or self.prepared is None:
-                self._read(turn, experiment, tell)
+            if before is None or recorded is None or prepared is None or reads_again(self.path, before, document.text):
+                self._read(turn, experiment, document.text, tell)
             else:
-                kept = replace(self.prepared, segments=self._segments(experiment, self.prepared))
-                self._keep(turn, experiment, self.recorded, retuned(kept, experiment, self._handles))
+                kept = replace(prepared, segments=self._segments(experiment, prepared))
+                self._keep(turn, experiment, before, recorded, retuned(kept, experiment, self._handles))
             self._fit(turn, tell)
         except PalpateError as error:
             self._end(turn, {"phase": "failed", "message": str(error)})
@@ -113,7 +124,7 @@ class Bench:
             self._end(turn, {"phase": "failed", "message": f"unexpected: {type(error).__name__}: {error}"})
             raise
 
-    def _read(self, turn: int, experiment: Experiment[Any], tell: Callable[[str, float], None]) -> None:
+    def _read(self, turn: int, experiment: Experiment[Any], text: str, tell: Callable[[str, float], None]) -> None:
         tell("reading the recordings", 0.0)
         recorded = read_recordings(experiment)
         with self._lock:
@@ -121,14 +132,18 @@ class Bench:
                 self.experiment, self.recorded = experiment, recorded
                 if self.prepared is None:
                     self.tracks = tracks_of(recorded, None, None)
-        self._handles = handles_of(experiment, portion(tell, 0.1, 0.5))
-        prepared = prepare(experiment, portion(tell, 0.5, 0.9), handles=self._handles)
-        self._keep(turn, experiment, recorded, prepared)
-
-    def _keep(self, turn: int, experiment: Experiment[Any], recorded: Recorded, prepared: Prepared) -> None:
+        handles = handles_of(experiment, portion(tell, 0.1, 0.5))
+        prepared = prepare(experiment, portion(tell, 0.5, 0.9), handles=handles)
         with self._lock:
             if turn == self._turn:
-                self.experiment, self.recorded, self.prepared, self._wanted = experiment, recorded, prepared, None
+                self._handles = handles
+        self._keep(turn, experiment, text, recorded, prepared)
+
+    def _keep(self, turn: int, experiment: Experiment[Any], of: str, recorded: Recorded, prepared: Prepared) -> None:
+        with self._lock:
+            if turn == self._turn:
+                self.experiment, self.recorded, self.prepared = experiment, recorded, prepared
+                self._prepared_of = of
                 self.tracks = tracks_of(recorded, prepared, self.quick)
 
     def _fit(self, turn: int, tell: Callable[[str, float], None]) -> None:
@@ -171,6 +186,8 @@ class Bench:
             if full is not self.full:
                 return
             self._last, turn, prepared = result, self._turn, self.prepared
+            if self.work["phase"] != "ready":
+                return  # the fit that is on its way takes them
         if prepared is not None and sizes_found(result, prepared.inputs.mechanism) != self._sizes:
             with suppress(PalpateError):  # quick answers stay as they are, with intervals that allow for it
                 self._fit(turn, silent)
@@ -187,7 +204,7 @@ class Bench:
     def state(self) -> dict[str, Any]:
         """Everything small that the page shows."""
         with self._lock:
-            document, experiment, prepared = self.document, self.experiment, self.prepared
+            document, prepared = self.document, self.prepared
             on_disk = self._on_disk()
             begin, end = span_of(self.tracks)
             state: dict[str, Any] = {
@@ -203,8 +220,9 @@ class Bench:
                 "full": None if self.full is None else self.full.state,
                 "result": self._full_result(),
             }
-            if experiment is not None:
-                state |= _of_file(experiment)
+            stated = self._of_document()
+            if stated is not None:
+                state |= _of_file(stated)
             segments = self._shown_segments()
             if segments is not None:
                 state["segments"] = {kind: [list(s) for s in segments.get(kind, [])] for kind in KINDS}
@@ -220,15 +238,13 @@ class Bench:
             return state
 
     def _shown_segments(self) -> Segments | None:
-        """As the file has them, in seconds, where they are known so; while it is wrong, they can be set right."""
-        if self._wanted is not None or self.prepared is not None:
-            return self._wanted or (None if self.prepared is None else self.prepared.segments)
-        stated = getattr(getattr(self.experiment, "config", None), "segments", None)
+        """As the file has them, looked at or not; while it is wrong, they can be set right."""
+        stated = getattr(getattr(self._of_document(), "config", None), "segments", None)
         if self.recorded is None or stated is None:
             return None
         each: dict[str, Any] = {kind: getattr(stated, kind) for kind in KINDS}
         if any(spans is not None and not isinstance(spans, list) for spans in each.values()):
-            return None  # counted in samples
+            return None if self.prepared is None else self.prepared.segments  # counted in samples: in seconds
         return {kind: list[Segment](spans or ()) for kind, spans in each.items()}
 
     def _on_disk(self) -> str:
@@ -354,67 +370,63 @@ class Bench:
 
     # --- changes ------------------------------------------------------------------------------------------------------
 
-    def change(self, changes: Changes, revision: str, *, again: bool | None = None) -> None:
-        """Write a change into the file, unless somebody else has changed it, or it would not be an experiment.
-
-        again: whether recordings must be read again, where that is known.
-        """
-        document = self._document()
-        self.write(changed(self.path, document.text, changes), revision, again=again)
+    def change(self, changes: Changes, revision: str) -> None:
+        """Write a change into the file, unless somebody else has changed it, or it would not be an experiment."""
+        with self._lock:
+            self.write(changed(self.path, self._document().text, changes), revision)
 
     def set_segments(self, segments: Segments, revision: str) -> None:
         """Write segments in seconds."""
         _check_apart(segments)
-        changes: dict[str, Any] = {f"segments.{kind}": _written(segments.get(kind, [])) for kind in KINDS}
-        now = self._shown_segments() or {}  # as written last, looked at or not
-        keep = {f"segments.{k}" for k in KINDS if [*map(list, now.get(k, []))] == [*map(list, segments.get(k, []))]}
-        changes = {k: v for k, v in changes.items() if k not in keep}
-        if len(keep) < len(KINDS) and self.experiment is not None and "samples" in self._document().text:
-            changes = {f"segments.{kind}": _written(segments.get(kind, [])) for kind in KINDS}
-            changes["segments.first_sample"] = None
-        # counted in samples before, it may be the same stretch in other words
-        self.change(changes, revision, again=None if "segments.static" not in keep else False)
-        # after it: a run that began before the change ends without a word on it from here on
-        self._wanted = {kind: list(segments.get(kind, [])) for kind in KINDS}
+        with self._lock:
+            changes: dict[str, Any] = {f"segments.{kind}": _written(segments.get(kind, [])) for kind in KINDS}
+            now = self._shown_segments() or {}
+            keep = {f"segments.{k}" for k in KINDS if [*map(list, now.get(k, []))] == [*map(list, segments.get(k, []))]}
+            if len(keep) == len(KINDS) or "samples" not in self._document().text:
+                changes = {k: v for k, v in changes.items() if k not in keep}
+            else:
+                changes["segments.first_sample"] = None
+            self.change(changes, revision)
 
     def adopt(self, name: str, revision: str) -> None:
         """Write one of the ranked variants into the file."""
-        ranked = [] if self.ranking is None else [r for r in self.ranking.ranked if r.variant.name == name]
-        if not ranked or self.experiment is None:
-            raise PalpateError(f"there is no variant {name!r}: rank the variants first")
-        self.change(adopted(self.experiment, ranked[0].variant, ranked[0].model), revision)
+        with self._lock:
+            ranked = [] if self.ranking is None else [r for r in self.ranking.ranked if r.variant.name == name]
+            experiment = self._of_document()
+            if not ranked or experiment is None:
+                raise PalpateError(f"there is no variant {name!r}: rank the variants first")
+            self.change(adopted(experiment, ranked[0].variant, ranked[0].model), revision)
 
     def search(self, name: str, revision: str, *, wanted: bool) -> None:
         """Have the zone of an element searched for, or held where it is."""
-        if self.experiment is None or all(e["name"] != name or not e["zone"] for e in elements_of(self.experiment)):
-            raise PalpateError(f"there is no zone {name!r}")
-        self.change(searched(self.experiment, name, wanted=wanted), revision)
-
-    def write(self, text: str, revision: str, *, again: bool | None = None) -> None:
-        """Write a whole text, checked first."""
-        document = self._document()
-        experiment = read_experiment(self.path, text=text)
-        self.folder.check(experiment)
-        if experiment.config.parts != getattr(getattr(self.experiment, "config", None), "parts", None):
-            raise PalpateError(f"parts cannot be set in the studio: edit {self.path.name} itself")
-        if experiment.config.stage != "motion":
-            elements_of(experiment)  # what names no element is refused here
         with self._lock:
+            experiment = self._of_document()
+            if experiment is None or all(e["name"] != name or not e["zone"] for e in elements_of(experiment)):
+                raise PalpateError(f"there is no zone {name!r}")
+            self.change(searched(experiment, name, wanted=wanted), revision)
+
+    def write(self, text: str, revision: str) -> None:
+        """Write a whole text, checked first."""
+        with self._lock:
+            document, experiment = self._document(), read_experiment(self.path, text=text)
+            self.folder.check(experiment)
+            if experiment.config.parts != getattr(getattr(self._of_document(), "config", None), "parts", None):
+                raise PalpateError(f"parts cannot be set in the studio: edit {self.path.name} itself")
+            if experiment.config.stage != "motion":
+                elements_of(experiment)  # what names no element is refused here
             self.document = document.written(text, revision)
             if text != document.text:
                 self._before = [*self._before[-UNDONE:], document.text]
-        again = _reads_again(self.path, document.text, text) if again is None else again
-        self.refresh(again=again or self.prepared is None)
+            self.refresh(again=False)
 
     def undo(self, revision: str) -> None:
         """Write what was there before the last change."""
-        if not self._before:
-            raise PalpateError("there is nothing to undo")
-        document, before = self._document(), self._before[-1]
         with self._lock:
-            self.document = document.written(before, revision)
-            self._before, self._wanted = self._before[:-1], None
-        self.refresh(again=self.prepared is None or _reads_again(self.path, document.text, before))
+            if not self._before:
+                raise PalpateError("there is nothing to undo")
+            self.document = self._document().written(self._before[-1], revision)
+            self._before = self._before[:-1]
+            self.refresh(again=False)
 
     def save_result(self) -> list[str]:
         """Put the full result beside the experiment, as `palpate identify` does."""
@@ -433,6 +445,20 @@ class Bench:
         (out / "model.json").unlink(missing_ok=True)
         shutil.copytree(full.out, out, dirs_exist_ok=True)
         return [self.folder.name(p) for p in sorted(out.iterdir())]
+
+    def _of_document(self) -> Experiment[Any] | None:
+        """What the file states now, looked at or not; where it is wrong, what it stated last."""
+        document = self.document
+        if document is not None and document.revision != self._stated[0]:
+            experiment = self._stated[1]
+            with suppress(PalpateError):  # the thread that works on it says what is wrong
+                read = read_experiment(self.path, text=document.text)
+                self.folder.check(read)
+                if read.config.stage != "motion":
+                    elements_of(read)
+                    experiment = read
+            self._stated = document.revision, experiment
+        return self._stated[1]
 
     def _document(self) -> Document:
         if self.document is None:
@@ -467,7 +493,7 @@ def _of_file(experiment: Experiment[Any]) -> dict[str, Any]:
     }
 
 
-def _reads_again(path: Path, before: str, after: str) -> bool:
+def reads_again(path: Path, before: str, after: str) -> bool:
     """Whether two texts differ in what is read, mounted or timed."""
     one, two = parse(path, before)[0], parse(path, after)[0]
     differing = {key for key in one.keys() | two.keys() if one.get(key) != two.get(key)}
@@ -477,7 +503,7 @@ def _reads_again(path: Path, before: str, after: str) -> bool:
 
 def _written(spans: list[Segment]) -> Any:
     """As people write segments: one pair, or a list of them; None where there is none."""
-    pairs = [[round(a, 3), round(b, 3)] for a, b in sorted(spans)]
+    pairs = [[round(a, 3), round(b, 3)] for a, b in spans]  # in their order: it is by place that the page knows them
     return None if not pairs else pairs[0] if len(pairs) == 1 else pairs
 
 
@@ -486,7 +512,7 @@ def _check_apart(segments: Segments) -> None:
     for kind, spans in segments.items():
         for a, b in spans:
             if not b > a:
-                raise PalpateError(f"{kind}: from {a:g} to {b:g} s is nothing")
+                raise PalpateError(f"{kind}: from {a:g} to {b:g} s is nothing: it must end after it begins")
     for a, b in segments.get("test", []):
         for kind in ("train", "quasi_static"):
             if any(a < d and c < b for c, d in segments.get(kind, [])):

@@ -1,6 +1,6 @@
 /* The Data view: channels on one time line, faults, segments, the scene that plays; the wizard where there is no file. */
 
-import { ask, between, capital, fill, h, shown, unitText } from "./dom.js";
+import { between, capital, fill, h, shown, unitText } from "./dom.js";
 import { createTimeline } from "./timeline.js";
 import { createWizard } from "./wizard.js";
 import { createPlayer } from "./player.js";
@@ -14,7 +14,7 @@ export function createData(container, studio) {
   const line = createTimeline(charts, {tracks: studio.tracks, onSegments: studio.segments, onCursor: t => player.at(t), label: "Recording"});
   bench.append(title, problem, h("div", {class: "grid"}, h("div", {}, charts), h("div", {}, live, space, found, text)));
   container.append(start, bench);
-  let file = null, pre = "";
+  let file = null;
 
   function draw() {
     const {state} = studio;
@@ -36,23 +36,16 @@ export function createData(container, studio) {
     charts.hidden = !state.tracks.length;
     if (state.tracks.length) {
       line.show(state.tracks, state.span);
-      if (!studio.dragging) line.segments(state.segments || {}, state.reference || null);
+      line.segments(studio.borders(), state.reference || null);
     }
     findings(state);
     numbers();
     space.hidden = !state.segments || state.stage === "handle";
     if (!space.hidden) player.draw();
-    if (pre !== state.text) {
-      pre = state.text;
-      fill(text, h("summary", {}, "The experiment file"), h("pre", {tabindex: 0, "aria-label": "The experiment file"}, state.text));
-    }
+    fill(text, h("summary", {}, "The experiment file"), h("pre", {tabindex: 0, "aria-label": "The experiment file"}, state.text));
   }
 
-  let last = "";
   function findings(state) {
-    const key = JSON.stringify(state.findings);
-    if (key === last && found.children.length) return;
-    last = key;
     fill(found, h("h3", {}, state.findings.length ? "Found in the recordings" : "Nothing wrong was found in the recordings"),
       state.findings.length ? h("ul", {class: "plain small"}, state.findings.map(f => h("li", {},
         h("span", {class: `badge ${f.severity === "fatal" ? "bad" : "warn"}`}, f.severity === "fatal" ? "fault" : "note"), " ",

@@ -1,6 +1,6 @@
 /* The Feel view: push and pull what was identified; another take, or the truth, beside it. */
 
-import { ask, fill, h } from "./dom.js";
+import { fill, h, replace } from "./dom.js";
 
 export function createFeelView(container, studio) {
   const nothing = h("div", {class: "card"}), head = h("div", {class: "card"}), holder = h("div", {class: "card"});
@@ -25,9 +25,9 @@ export function createFeelView(container, studio) {
     key = next;
     const mine = ++mounting, models = (folder ? folder.results : []).filter(r => r.model && alike(r.parameters, state.answer.parameters)), references = Object.keys((state.result && state.result.references) || {});
     fill(head, h("h2", {}, `Push it: ${state.title}`), h("p", {class: "soft small"}, "With the mouse, a finger, the arrow keys or a gamepad. Let go and see what it does. The sliders go beyond the intervals."),
-      h("label", {class: "small"}, "Beside it ", h("select", {id: "beside", onchange: e => { beside = e.target.value; draw(); }},
-        h("option", {value: ""}, "nothing"), references.map(r => h("option", {value: `reference:${r}`, selected: beside === `reference:${r}`}, r)),
-        models.map(r => h("option", {value: `result:${r.file}`, selected: beside === `result:${r.file}`}, `${r.title}, ${r.folder}`)))));
+      h("label", {class: "small"}, "Beside it ", h("select", {id: "beside", value: beside, onchange: e => { beside = e.target.value; draw(); }},
+        h("option", {value: ""}, "nothing"), references.map(r => h("option", {value: `reference:${r}`}, r)),
+        models.map(r => h("option", {value: `result:${r.file}`}, `${r.title}, ${r.folder}`)))));
     const answer = state.result && state.result.current ? state.result : state.answer;
     const intervals = Object.fromEntries(Object.entries(answer.parameters).filter(([, e]) => e.ci95).map(([n, e]) => [n, e.ci95]));
     try {
@@ -35,9 +35,9 @@ export function createFeelView(container, studio) {
       const other = beside ? await import(`/api/model.js?file=${encodeURIComponent(state.file)}&beside=${encodeURIComponent(beside)}&v=${state.revision}`) : null;
       if (mine !== mounting) return;
       hide();
-      panel = mount(fill(holder), {model, intervals, beside: other ? {label: beside.replace(/^\w+:/, ""), model: other} : null});
+      panel = mount(replace(holder), {model, intervals, beside: other ? {label: beside.replace(/^\w+:/, ""), model: other} : null});
     } catch (error) {
-      fill(holder, h("p", {role: "alert"}, error.message));
+      replace(holder, h("p", {role: "alert"}, error.message));
     }
   }
 
@@ -45,7 +45,7 @@ export function createFeelView(container, studio) {
     if (panel) panel.dispose();
     panel = null;
     key = panel === null && container.hidden ? "" : key;
-    if (container.hidden) fill(holder);
+    if (container.hidden) replace(holder);
   }
 
   return {draw, hide, get panel() { return panel; }};

@@ -1,7 +1,7 @@
 /* The Fit view: numbers, verdict, curves, and what can be changed; which of quick and full answer is shown, it says. */
 
 import uPlot from "uplot";
-import { ask, between, capital, fill, h, shown, unitText } from "./dom.js";
+import { ask, between, capital, fill, h, replace, shown, unitText } from "./dom.js";
 import { createTimeline } from "./timeline.js";
 
 const MEANING = {uncertain: "the interval is wide beside the value", "prior-dominated": "the prior says more than the data", "not-identifiable": "the data do not show it", fixed: "held"};
@@ -13,7 +13,7 @@ export function createFit(container, studio) {
   const line = createTimeline(charts, {tracks: studio.tracks, onSegments: studio.segments, label: "Measured and estimated", height: 150});
   all.append(h("div", {class: "grid"}, h("div", {}, table, charts), h("div", {}, verdict, model, variants, laws)));
   container.append(nothing, all);
-  let ranking = null, ranked = "", modelKey = "", lawsOf = "", drawn = "";
+  let lawsOf = "", drawn = "", asked = 0;
 
   function draw() {
     const {state} = studio, ready = Boolean(state && state.answer);
@@ -28,8 +28,8 @@ export function createFit(container, studio) {
       {key: `row:${name}`, title: name, unit: unitText(e.unit), lines: ["measured", "estimated"], about: "", shown: true},
       {key: `left:${name}`, title: `what is left of ${name}`, unit: unitText(e.unit), lines: ["measured − estimated"], about: "", shown: Object.keys(rows).length === 1}]);
     line.show(headings, state.span);
-    if (!studio.dragging) line.segments(state.segments, state.reference);
-    const key = JSON.stringify([state.revision, state.answer.parameters]);
+    line.segments(studio.borders(), state.reference);
+    const key = JSON.stringify([state.file, state.revision, state.answer.parameters]);
     if (key !== drawn) {
       drawn = key;
       line.reload();
@@ -71,88 +71,89 @@ export function createFit(container, studio) {
       fresh && result.warnings.length ? h("details", {}, h("summary", {}, `To know (${result.warnings.length})`), h("ul", {class: "plain small"}, result.warnings.map(w => h("li", {}, w)))) : null,
       next.length ? [h("h3", {style: "margin-top:10px"}, "To know it better"), h("ul", {class: "plain small"}, next.slice(0, 6).map(t => h("li", {}, t)))] : null,
       fresh ? h("div", {class: "row", style: "margin-top:10px"}, h("button", {type: "button", class: "main", id: "save", onclick: save}, "Save the result"),
-        result.report ? h("a", {href: `/api/report?file=${encodeURIComponent(state.file)}`, target: "_blank", rel: "noopener"}, "Full report") : null, h("span", {class: "soft small", id: "saved", role: "status"}, saved)) : null);
+        result.report ? h("a", {href: `/api/report?file=${encodeURIComponent(state.file)}`, target: "_blank", rel: "noopener"}, "Full report") : null, h("span", {class: "soft small", id: "saved", role: "status"}, saved.of === `${state.file} ${state.revision}` ? saved.text : "")) : null);
   }
-  let saved = "";
+  let saved = {of: "", text: ""};
   async function save() {
+    const {file, revision} = studio.state, of = `${file} ${revision}`;
     try {
-      const {written} = await ask("/api/save", {file: studio.file});
-      saved = `Written: ${written.join(", ")}`;
+      saved = {of, text: `Written: ${(await ask("/api/save", {file})).written.join(", ")}`};
       await studio.list();
     } catch (error) {
-      saved = error.message;
+      saved = {of, text: error.message};
     }
     judged(studio.state);
   }
 
-  /* --- what can be changed --- */
+  /* --- what can be changed: each change on the state as it is when its turn has come --- */
+  const number = (id, value, key, unit, more = {}) => h("input", {id, type: "number", step: "any", value, ...more,
+    onchange: e => studio.change({[key]: e.target.value === "" ? null : `${Number(e.target.value)} ${unit}`}, e.target)});
+  const row = (...children) => h("div", {class: "row small", style: "margin-top:6px"}, children);
+  const used = (name, wanted) => ({elements}) => {
+    const without = elements.filter(e => (e.name === name ? !wanted : !e.used)).map(e => e.name);
+    return {without: without.length ? without : null};
+  };
+  async function search(name, wanted, field) {
+    await studio.write("search", {name, wanted}, field);
+    studio.settle();
+  }
   function controls(state) {
-    const key = JSON.stringify([state.revision, state.elements, state.bandwidth_hz, state.fixed, state.prior]);
-    const typing = document.activeElement;
-    if (key === modelKey || (model.contains(typing) && typing.type === "number" && typing.value !== typing.defaultValue)) return;
-    modelKey = key;
-    const {elements, prior} = state, without = elements.filter(e => !e.used).map(e => e.name), inner = document.activeElement && document.activeElement.id;
-    const names = Object.keys(state.answer.parameters).filter(n => !(n in state.fixed) && !/^(c_[xyz]|bias)/.test(n));
+    const {elements, prior, fixed} = state, names = Object.keys(state.answer.parameters).filter(n => !(n in fixed) && !/^(c_[xyz]|bias)/.test(n));
     fill(model, h("h2", {}, "Model"),
       h("fieldset", {class: "small", style: "border:0;padding:0;margin:0 0 10px"}, h("legend", {class: "soft"}, "Effects in it"), elements.map(e => h("div", {class: "row"}, h("label", {class: "check"},
-        h("input", {type: "checkbox", id: `e-${e.name}`, checked: e.used, disabled: e.inertial || e.added, onchange: x => studio.change({without: x.target.checked ? emptied(without.filter(n => n !== e.name)) : [...without, e.name]})}),
-        ` ${e.name}`, h("span", {class: "soft"}, ` ${e.type.replaceAll("-", " ")} on ${e.acts_on}`)), e.zone && e.used ? h("label", {class: "soft"}, h("input", {type: "checkbox", id: `z-${e.name}`, checked: e.estimated, onchange: x => search(e.name, x.target.checked)}), " search for its zone") : null))),
-      h("div", {class: "row small"}, h("label", {for: "bandwidth"}, "Bandwidth"),
-        h("input", {id: "bandwidth", type: "number", min: 0.5, step: "any", placeholder: state.bandwidth_hz ? `${Number(state.bandwidth_hz.toPrecision(3))}` : "", value: state.asked_bandwidth_hz ?? "", disabled: state.published,
-          onchange: e => studio.change({"filtering.bandwidth": e.target.value === "" ? null : `${Number(e.target.value)} Hz`})}), h("span", {class: "soft"}, "Hz; empty: chosen from noise and spectrum")),
-      prior ? h("div", {class: "row small", style: "margin-top:6px"}, h("span", {}, "Prior"), h("label", {}, "mass ", h("input", {id: "prior-mass", type: "number", step: "any", value: prior.mass, onchange: e => studio.change({"prior.mass": `${Number(e.target.value)} kg`})}), " kg"),
-        h("label", {}, "known to ", h("input", {id: "prior-spread", type: "number", step: 5, value: Math.round(100 * prior.spread), onchange: e => studio.change({"prior.spread": `${Number(e.target.value)} %`})}), " %")) : null,
-      h("div", {class: "row small", style: "margin-top:6px"}, h("span", {}, "Hold"),
-        h("select", {id: "hold", "aria-label": "Parameter to hold at a value"}, names.map(n => h("option", {value: n}, n))), h("input", {id: "held", type: "number", step: "any", "aria-label": "Value to hold it at, SI"}),
-        h("button", {type: "button", id: "hold-it", onclick: hold}, "Hold it")),
-      Object.entries(state.fixed).map(([n, v]) => h("div", {class: "row small"}, `${n} held at ${v} `, h("button", {type: "button", class: "quiet", onclick: () => studio.change({[`fixed.${n}`]: null})}, "let it go"))));
-    if (inner) document.getElementById(inner)?.focus();
+        h("input", {type: "checkbox", id: `e-${e.name}`, checked: e.used, disabled: e.inertial || e.added, onchange: x => studio.change(used(e.name, x.target.checked), x.target)}),
+        ` ${e.name}`, h("span", {class: "soft"}, ` ${e.type.replaceAll("-", " ")} on ${e.acts_on}`)), e.zone && e.used ? h("label", {class: "soft"}, h("input", {type: "checkbox", id: `z-${e.name}`, checked: e.estimated, onchange: x => search(e.name, x.target.checked, x.target)}), " search for its zone") : null))),
+      row(h("label", {for: "bandwidth"}, "Bandwidth"), number("bandwidth", state.asked_bandwidth_hz ?? "", "filtering.bandwidth", "Hz", {min: 0.5, disabled: state.published,
+        placeholder: state.bandwidth_hz ? `${Number(state.bandwidth_hz.toPrecision(3))}` : ""}), h("span", {class: "soft"}, "Hz; empty: chosen from noise and spectrum")),
+      prior ? row(h("span", {}, "Prior"), h("label", {}, "mass ", number("prior-mass", prior.mass, "prior.mass", "kg"), " kg"),
+        h("label", {}, "known to ", number("prior-spread", Math.round(100 * prior.spread), "prior.spread", "%", {step: 5}), " %")) : null,
+      row(h("span", {}, "Hold"), h("select", {id: "hold", "aria-label": "Parameter to hold at a value"}, names.map(n => h("option", {value: n}, n))), h("input", {id: "held", type: "number", step: "any", "aria-label": "Value to hold it at, SI"}),
+        h("button", {type: "button", id: "hold-it", onclick: holdIt}, "Hold it")),
+      Object.entries(fixed).map(([n, v]) => h("div", {class: "row small"}, `${n} held at ${v} `, h("button", {type: "button", class: "quiet", onclick: () => studio.change({[`fixed.${n}`]: null})}, "let it go"))));
   }
-  async function search(name, wanted) {
-    await studio.take(() => ask("/api/search", {file: studio.file, name, wanted, revision: studio.state.revision}));
-    studio.show("fit");
-  }
-  const emptied = list => (list.length ? list : null);
-  function hold() {
-    const name = model.querySelector("#hold").value, value = model.querySelector("#held").value;
-    if (value !== "") studio.change({[`fixed.${name}`]: Number(value)});
+  async function holdIt() {
+    const name = model.querySelector("#hold"), value = model.querySelector("#held");
+    if (value.value !== "" && await studio.change({[`fixed.${name.value}`]: Number(value.value)}) === 200) value.value = "";
   }
 
   function drawVariants(state) {
     variants.hidden = !state.variants;
-    const key = JSON.stringify([ranking, state.revision]);
-    if (key === ranked || variants.hidden) return;
-    ranked = key;
+    if (variants.hidden) return;
+    const ranking = rankings.get(state.file);
     const rows = ranking && !ranking.error ? ranking.variants.filter((v, i) => i < 8 || v.name === ranking.chosen) : [];
     fill(variants, h("h2", {}, "Variants"), h("p", {class: "soft small"}, "Other models of the same recordings, by how well they predict what they have not seen."),
-      h("button", {type: "button", id: "rank", onclick: rank}, ranking ? "Compare again" : "Compare variants"),
+      h("button", {type: "button", id: "rank", onclick: rank}, fitting.has(state.file) ? "Fitting them …" : ranking ? "Compare again" : "Compare variants"),
       ranking && ranking.error ? h("p", {role: "alert"}, ranking.error) : null,
       rows.length ? h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Variants"}, h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "variant"), h("th", {class: "n", scope: "col"}, `unseen, ${unitText(ranking.unit)}`), h("th", {class: "n", scope: "col"}, "numbers"), h("td", {}))),
         h("tbody", {}, rows.map(v => h("tr", {class: v.name === ranking.chosen ? "hit" : null}, h("td", {}, v.name, v.name === ranking.chosen ? h("div", {class: "soft"}, "simplest as good as the best") : null),
           h("td", {class: "n"}, v.cross_validated_rms.toPrecision(4)), h("td", {class: "n"}, v.numbers), h("td", {}, h("button", {type: "button", "aria-label": `Adopt ${v.name}`, onclick: () => adopt(v.name)}, "Adopt"))))))) : null);
   }
+  const rankings = new Map(), fitting = new Set();
   async function rank() {
-    variants.querySelector("#rank").textContent = "Fitting them …";
-    ranking = await ask("/api/variants", {file: studio.file}).catch(error => ({error: error.message}));
+    const {file} = studio.state;
+    if (fitting.has(file)) return;
+    fitting.add(file);
+    drawVariants(studio.state);
+    rankings.set(file, await ask("/api/variants", {file}).catch(error => ({error: error.message})));
+    fitting.delete(file);
     drawVariants(studio.state);
   }
   async function adopt(name) {
-    await studio.take(() => ask("/api/adopt", {file: studio.file, name, revision: studio.state.revision}));
-    ranking = null;
-    studio.show("fit");
+    const {file} = studio.state;
+    if (await studio.write("adopt", {name}) === 200) rankings.delete(file);
+    studio.settle();
   }
 
   /* --- laws --- */
   async function drawLaws() {
-    const of = await ask("/api/laws", {file: studio.file}).catch(() => null);
-    const key = JSON.stringify(of);
-    if (key === lawsOf) return;
+    const mine = ++asked, of = await ask("/api/laws", {file: studio.state.file}).catch(() => null), key = JSON.stringify(of);
+    if (mine !== asked || key === lawsOf) return;
     lawsOf = key;
     laws.hidden = of === null;
     if (of === null) return;
     const hold = h("div", {class: "plot", role: "img", "aria-label": "Spring and dry friction over the coordinate"}), damp = h("div", {class: "plot", role: "img", "aria-label": "Damping over the coordinate"});
     const ways = Object.entries(of.damping);
-    fill(laws, h("h2", {}, "Spring and damping"), h("div", {class: "laws"},
+    replace(laws, h("h2", {}, "Spring and damping"), h("div", {class: "laws"},
       h("figure", {}, h("figcaption", {}, `holding it, ${of.unit}; the band is dry friction`), hold),
       h("figure", {}, h("figcaption", {}, `damping, ${of.damping_unit}`), h("div", {class: "legend"}, ways.map(([w], i) => h("span", {}, h("i", {style: `background:${["#1d5fbf", "#b4530a"][i]}`}), w))), damp)));
     const style = getComputedStyle(document.documentElement), soft = style.getPropertyValue("--soft").trim(), rule = style.getPropertyValue("--line").trim();

@@ -1,6 +1,6 @@
 /* The Library view: results in the folder, side by side, and their pages. */
 
-import { ask, between, fill, h, shown, unitText } from "./dom.js";
+import { ask, between, fill, h, replace, shown, unitText } from "./dom.js";
 
 const LOOK_MS = 5000;
 
@@ -8,7 +8,7 @@ export function createLibrary(container, studio) {
   const list = h("div", {class: "card"}), one = h("div", {class: "card", hidden: true}), compared = h("div", {class: "card", hidden: true}), page = h("div", {class: "card", hidden: true});
   container.append(list, one, compared, page);
   const chosen = new Set();
-  let listed = "", asked = 0, looked = -LOOK_MS;
+  let listed = "", asked = 0, comparing = 0, looked = -LOOK_MS;
 
   async function draw() {
     const mine = ++asked;
@@ -39,8 +39,10 @@ export function createLibrary(container, studio) {
       h("span", {class: "soft small"}, " the chosen model on these recordings, as palpate validate does"));
     compared.hidden = chosen.size < 2;
     if (compared.hidden) return;
+    const mine = ++comparing;
     try {
       const data = await ask("/api/compare", {results: [...chosen]}), labels = Object.keys(data.results);
+      if (mine !== comparing) return;
       fill(compared, h("div", {class: "row"}, h("h2", {style: "margin:0"}, "Side by side"), h("button", {type: "button", class: "quiet", id: "comparison", onclick: () => frame(`/api/page/compare?${picked()}`, "Comparison")}, "as a page")), h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Results side by side"}, h("table", {id: "compared"},
         h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "parameter"), labels.map(l => h("th", {class: "n", scope: "col"}, l)), h("th", {class: "n", scope: "col"}, "mean"), h("th", {class: "n", scope: "col"}, "its interval"), h("th", {class: "n", scope: "col"}, "spread between takes"), h("th", {scope: "col"}, "unit"))),
         h("tbody", {}, Object.entries(data.parameters).map(([name, e]) => h("tr", {class: data.differing.includes(name) ? "hit" : null},
@@ -50,7 +52,7 @@ export function createLibrary(container, studio) {
           h("td", {class: "n"}, e.pooled ? shown(e.pooled.between_takes) : "–"), h("td", {}, unitText(e.unit))))))),
       data.warnings.length ? h("ul", {class: "plain small"}, data.warnings.map(w => h("li", {}, w))) : null);
     } catch (error) {
-      fill(compared, h("p", {role: "alert"}, error.message));
+      if (mine === comparing) fill(compared, h("p", {role: "alert"}, error.message));
     }
   }
 
@@ -58,7 +60,7 @@ export function createLibrary(container, studio) {
   const open = path => frame(`/files/${path.split("/").map(encodeURIComponent).join("/")}`, path);
   function frame(href, title) {
     page.hidden = false;
-    fill(page, h("div", {class: "row"}, h("h2", {style: "margin:0"}, title), h("a", {href, target: "_blank", rel: "noopener"}, "in a tab of its own"), h("button", {type: "button", class: "quiet", onclick: () => { page.hidden = true; fill(page); }}, "Close")),
+    replace(page, h("div", {class: "row"}, h("h2", {style: "margin:0"}, title), h("a", {href, target: "_blank", rel: "noopener"}, "in a tab of its own"), h("button", {type: "button", class: "quiet", onclick: () => { page.hidden = true; replace(page); }}, "Close")),
       h("p", {class: "soft", role: "status"}, "working …"), h("iframe", {src: href, title, sandbox: "allow-scripts", onload: () => page.querySelector("[role=status]")?.remove()}));
     page.scrollIntoView({behavior: "smooth", block: "start"});
   }

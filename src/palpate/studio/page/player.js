@@ -73,8 +73,10 @@ export function createPlayer(container, studio) {
     }
     loading = true;
     key = next;
-    data = await ask("/api/scene", {file: state.file, from: state.span[0], to: state.span[1]}).catch(() => null);
+    const seen = await ask("/api/scene", {file: state.file, from: state.span[0], to: state.span[1]}).catch(() => null);
     loading = false;
+    if (key !== next) return; /* another file by now */
+    data = seen;
     container.hidden = !data || !data.position;
     if (container.hidden) return;
     if (stage === null) {

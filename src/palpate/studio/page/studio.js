@@ -1,41 +1,66 @@
 /* The page: which experiment, which view, what the server says; views draw themselves from its state. */
 
-import { ask, fill, h } from "./dom.js";
+import { ask, fill, h, hold, release } from "./dom.js";
+import { createStates } from "./states.js";
 import { createData } from "./data.js";
 import { createFit } from "./fit.js";
 import { createFeelView } from "./feelview.js";
 import { createLibrary } from "./library.js";
 
-const BUSY_MS = 600, IDLE_MS = 2500;
+const BUSY_MS = 600, IDLE_MS = 2500, KEYS_MS = 500;
 const at = id => document.getElementById(id);
 history.replaceState(null, "", location.pathname + location.hash); /* the cookie has the token now */
 
+const states = createStates(ask);
 const studio = {
-  file: null, state: null, folder: null, quick: null, /* the answer to borders that are not written yet */
-  dragging: false,
+  file: null, state: null, folder: null,
+  quick: null, /* the answer to borders that are not written yet */
+  draft: null, /* those borders, and the written ones that they began from */
+  moving: false, /* a border is held */
 
+  /* What is shown stays until the other file is there; a border that is held is let go first. */
   async open(file) {
-    studio.file = file;
-    studio.quick = null;
-    if (file !== null) await studio.take(() => ask("/api/open", {file}));
-    else studio.state = null;
+    const mine = ++opening;
+    if (studio.moving) studio.segments(studio.draft.segments, true);
+    target = file;
+    let state = null;
+    try {
+      if (file !== null) state = await states.read(file, () => ask("/api/open", {file}));
+      notice("");
+    } catch (error) {
+      if (mine !== opening) return;
+      notice(error.message);
+      target = studio.file;
+      files();
+      return;
+    }
+    if (mine !== opening) return;
+    Object.assign(studio, {file, state, quick: null, draft: null, moving: false});
     location.hash = `${current}${file ? `/${file}` : ""}`;
     files();
     draw();
     poll();
   },
 
-  /* Do something that answers with the state; what is refused becomes a notice. */
-  async take(act) {
+  /* Write into the file that is shown; what is refused becomes a notice. `field` stays as it was set until then. */
+  async write(name, given = {}, field = null) {
+    const {file} = studio.state;
+    let status = 200;
+    if (field) hold(field);
     try {
-      const state = await act();
-      if (state && state.file === studio.file) studio.state = state;
-      notice("");
-      return true;
+      await states.write(file, name, given);
+      if (studio.draft === null) notice("");
     } catch (error) {
-      notice(error.message, error.status === 409 ? ["Show the newer version", () => studio.reload()] : null);
-      return false;
+      status = error.status;
+      notice(error.message, status === 409 ? ["Show the newer version", studio.reload] : name === "segments" ? ["Undo it", studio.reload] : null);
     }
+    if (field) release(field);
+    return status;
+  },
+  settle() {
+    if (studio.file !== null) studio.state = states.of(studio.file);
+    draw();
+    poll();
   },
 
   /* The numbers that are shown, and of which kind they are. */
@@ -46,21 +71,17 @@ const studio = {
     return state && state.answer ? {...state.answer, kind: "quick"} : null;
   },
 
-  /* One after the other, each on the version that the one before has made. */
-  change(changes) {
-    queue = queue.then(async () => {
-      await studio.take(() => ask("/api/change", {file: studio.file, revision: studio.state.revision, changes}));
-      draw();
-      poll();
-    });
-    return queue;
+  /* changes: dotted key -> value, or a function of the state that gives them. */
+  async change(changes, field = null) {
+    const status = await studio.write("change", state => ({changes: typeof changes === "function" ? changes(state) : changes}), field);
+    studio.settle();
+    return status;
   },
 
   async reload() {
-    studio.quick = null;
-    await studio.take(() => ask("/api/reload", {file: studio.file}));
-    draw();
-    poll();
+    Object.assign(studio, {quick: null, draft: null});
+    await studio.write("reload");
+    studio.settle();
   },
 
   async list() {
@@ -68,44 +89,54 @@ const studio = {
     files();
   },
 
-  tracks: (keys, from, to, pixels) => ask("/api/lines", {file: studio.file, keys, from, to, pixels}),
+  tracks: (keys, from, to, pixels) => ask("/api/lines", {file: studio.state.file, keys, from, to, pixels}),
 
-  /* A border moves: ask for numbers, one request at a time; let go: write them. */
+  /* Borders as they are shown: those that somebody has set, until they are written or taken back. */
+  borders: () => (studio.draft ? studio.draft.segments : studio.state.segments || {}),
+  get dragging() { return studio.moving || (studio.draft !== null && states.writing(studio.file)); },
+
+  /* A border moves (done false) or is stepped by keys ("soon"): ask for numbers; let go (true): write it. What is refused stays, so that the next border can put it right. */
   async segments(segments, done) {
-    studio.state = {...studio.state, segments};
-    wanted = {segments, done: done || (wanted !== null && wanted.done)};
-    if (answering) return;
-    answering = true;
-    studio.dragging = true;
-    while (wanted !== null) {
-      const {segments: now, done: last} = wanted;
-      wanted = null;
-      try {
-        studio.quick = await ask("/api/answer", {file: studio.file, segments: now});
-        refusal = "";
-      } catch (error) {
-        refusal = error.message;
-      }
-      views.fit.numbers();
-      views.data.numbers();
-      if (last && wanted === null) {
-        if (refusal && !/no fit yet/.test(refusal)) notice(refusal, ["Undo it", () => studio.reload()]);
-        else {
-          const written = await studio.take(() => ask("/api/segments", {file: studio.file, revision: studio.state.revision, segments: now}));
-          if (written) studio.quick = null;
-        }
-        studio.dragging = false;
-        draw();
-      }
+    const {file} = studio.state, base = studio.draft ? studio.draft.base : JSON.stringify(studio.state.segments);
+    studio.draft = {segments, base};
+    studio.moving = done !== true;
+    clearTimeout(soon);
+    const [kind, begin, end] = Object.entries(segments).flatMap(([k, spans]) => spans.filter(([a, b]) => b <= a).map(([a, b]) => [k, a, b]))[0] || [];
+    if (kind) { /* half of a pair is typed */
+      notice(`${kind.replace("_", "-")}, ${begin} to ${end} s, ends before it begins: it is written once its other end is set.`, ["Undo it", studio.reload]);
+      return;
     }
-    answering = false;
-    poll();
+    if (done === "soon") soon = setTimeout(() => studio.segments(segments, true), KEYS_MS);
+    estimate(file, segments);
+    if (studio.moving) return;
+    const status = await studio.write("segments", {segments});
+    if (file === studio.file && studio.draft !== null) {
+      if (status === 409 || (status === 200 && studio.draft.segments === segments)) Object.assign(studio, {draft: null, quick: null});
+      else if (status === 200) studio.draft.base = JSON.stringify(states.of(file).segments);
+      if (status === 200 && studio.draft === null) notice("");
+    }
+    studio.settle();
   },
 
   show,
   notice,
 };
-let queue = Promise.resolve(), wanted = null, answering = false, refusal = "", current = "data", timer = null;
+let opening = 0, target = null, wanted = null, soon = null, current = "data", timer = null;
+
+/* Numbers of borders that move, one request at a time: the last ones count. */
+async function estimate(file, segments) {
+  const busy = wanted !== null;
+  wanted = {file, segments};
+  while (!busy && wanted !== null) {
+    const mine = wanted, answer = await ask("/api/answer", mine).catch(() => null); /* writing it says what is wrong */
+    if (answer !== null && studio.file === mine.file && studio.draft !== null) {
+      studio.quick = answer;
+      views.fit.numbers();
+      views.data.numbers();
+    }
+    if (mine === wanted) wanted = null;
+  }
+}
 
 const views = {data: createData(at("data"), studio), fit: createFit(at("fit"), studio), feel: createFeelView(at("feel"), studio), library: createLibrary(at("library"), studio)};
 
@@ -164,17 +195,11 @@ function status() {
 
 async function poll() {
   clearTimeout(timer);
-  if (studio.file !== null && !studio.dragging) {
+  const {file} = studio;
+  if (file !== null) {
     try {
-      const state = await ask(`/api/state?file=${encodeURIComponent(studio.file)}`);
-      if (!studio.dragging && state.file === studio.file) {
-        studio.state = state;
-        if (state.changed_elsewhere === "changed") await studio.reload();
-        else if (state.changed_elsewhere) notice(state.changed_elsewhere);
-        if (silent) notice("");
-        silent = false;
-        draw();
-      }
+      const state = await states.read(file, () => ask(`/api/state?file=${encodeURIComponent(file)}`));
+      if (file === studio.file) follow(state);
     } catch (error) {
       silent = silent || error.status === 0;
       notice(error.message);
@@ -186,17 +211,28 @@ async function poll() {
 }
 let silent = false;
 
+/* Show a state; borders that somebody else has moved since take the place of those that could not be written. */
+function follow(state) {
+  studio.state = state;
+  const waits = states.writing(state.file) || studio.moving;
+  if (studio.draft && !waits && JSON.stringify(state.segments) !== studio.draft.base) Object.assign(studio, {draft: null, quick: null});
+  if (state.changed_elsewhere === "changed" && !waits && !studio.draft) studio.reload();
+  else if (state.changed_elsewhere && state.changed_elsewhere !== "changed") notice(state.changed_elsewhere);
+  if (silent) notice("");
+  silent = false;
+  draw();
+}
+
 function files() {
   const {experiments = []} = studio.folder || {};
-  fill(at("file"), h("option", {value: ""}, experiments.length ? "choose, or start anew" : "none yet"),
-    experiments.map(name => h("option", {value: name, selected: name === studio.file}, name)));
-  at("file").value = studio.file || "";
+  fill(at("file"), h("option", {value: ""}, experiments.length ? "choose, or start anew" : "none yet"), experiments.map(name => h("option", {value: name}, name)));
+  if (at("file").value !== (target || "")) at("file").value = target || "";
 }
 at("file").addEventListener("change", e => studio.open(e.target.value || null));
 at("undo").addEventListener("click", async () => {
-  await studio.take(() => ask("/api/undo", {file: studio.file, revision: studio.state.revision}));
-  draw();
-  poll();
+  if (studio.draft) return studio.reload();
+  await studio.write("undo");
+  return studio.settle();
 });
 document.addEventListener("keydown", e => {
   if ((e.ctrlKey || e.metaKey) && e.key === "z" && !/INPUT|TEXTAREA/.test(document.activeElement.tagName) && !at("undo").hidden) at("undo").click();

@@ -3,10 +3,10 @@
      const line = createTimeline(container, {tracks: async (keys, from, to, pixels) => [...], onSegments});
      line.show(headings, [from, to]); line.segments({train: [[1, 2]], ...}); line.reload(); line.cursor(t);
 
-   onSegments(segments, done): while a border moves (done false) and when it is let go (true). */
+   onSegments(segments, done): while a border moves (done false), with each step of a key ("soon"), and when it is let go (true). */
 
 import uPlot from "uplot";
-import { h, fill, seconds, shown } from "./dom.js";
+import { h, fill, replace, seconds, shown } from "./dom.js";
 
 export const KINDS = ["static", "quasi_static", "train", "test"];
 export const WORD = {static: "static", quasi_static: "quasi-static", train: "train", test: "test"};
@@ -143,108 +143,106 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
     const [a, b] = segments[kind][i];
     moved(kind, i, end === 0 ? [round(Math.min(inside(t), b - LEAST_S)), b] : [a, round(Math.max(inside(t), a + LEAST_S))], done);
   };
-  function add(kind, ends) {
-    segments = {...segments, [kind]: [...(segments[kind] || []), ends]};
-    rebuild();
+  function listed(kind, spans) {
+    segments = {...segments, [kind]: spans};
+    place();
     onSegments(segments, true);
   }
+  const add = (kind, ends) => listed(kind, [...(segments[kind] || []), ends]);
   function remove(kind, i) {
-    segments = {...segments, [kind]: segments[kind].filter((_, j) => j !== i)};
-    rebuild();
-    onSegments(segments, true);
+    listed(kind, segments[kind].filter((_, j) => j !== i));
+    if (document.activeElement === document.body) table.querySelector(`[data-kind=${kind}] > button`).focus(); /* nobody is thrown to the page's top */
   }
   const seconds_at = (e, lane) => {
     const box = lane.getBoundingClientRect(), wide = box.width - GUTTER - RIGHT;
     return view[0] + (e.clientX - box.left - GUTTER) / wide * span();
   };
 
-  function follow(target, lane, act) {
-    target.addEventListener("pointerdown", down => {
-      if (locked || down.button) return;
-      down.preventDefault();
-      down.stopPropagation();
-      if (target.getAttribute("role") === "slider") target.focus();
-      target.setPointerCapture(down.pointerId);
-      const begin = seconds_at(down, lane), move = act(begin);
-      const moves = e => move(seconds_at(e, lane), false);
-      const ends = e => {
-        target.removeEventListener("pointermove", moves);
-        move(seconds_at(e, lane), true);
-      };
-      target.addEventListener("pointermove", moves);
-      target.addEventListener("pointerup", ends, {once: true});
-    });
+  /* Follow a pointer that goes down here; `act(begin)` gives what to do with a time, until the pointer goes up or is taken away. */
+  const follow = act => down => {
+    if (locked || down.button) return;
+    down.preventDefault();
+    down.stopPropagation();
+    const target = down.currentTarget, lane = target.closest(".lane");
+    if (target.getAttribute("role") === "slider") target.focus();
+    target.setPointerCapture(down.pointerId);
+    let t = seconds_at(down, lane);
+    const move = act(t), moves = e => move(t = seconds_at(e, lane), false), ended = new AbortController();
+    const ends = e => {
+      ended.abort();
+      move(e.type === "pointerup" ? seconds_at(e, lane) : t, true);
+    };
+    target.addEventListener("pointermove", moves, {signal: ended.signal});
+    ["pointerup", "pointercancel"].forEach(name => target.addEventListener(name, ends, {signal: ended.signal}));
+  };
+  const drawn = kind => follow(begin => {
+    let made = null;
+    return (t, done) => {
+      const [a, b] = [round(inside(Math.min(begin, t))), round(inside(Math.max(begin, t)))], ends = [a, Math.max(b, round(a + LEAST_S))];
+      if (made === null && b - a < 0.02 * span()) return;
+      if (made === null) {
+        made = (segments[kind] || []).length;
+        segments = {...segments, [kind]: [...(segments[kind] || []), ends]};
+      }
+      moved(kind, made, ends, done);
+    };
+  });
+  const shifted = (kind, i) => follow(begin => {
+    const [a, b] = segments[kind][i];
+    let moves = false; /* a click moves nothing */
+    return (t, done) => {
+      const by = Math.min(Math.max(t - begin, limits[0] - a), limits[1] - b);
+      moves = moves || Math.abs(by) > 0.002 * span();
+      if (moves) moved(kind, i, [round(a + by), round(b + by)], done);
+    };
+  });
+  function stepped(e, kind, i, end) {
+    const step = {ArrowLeft: -0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowUp: 0.1, PageDown: -5, PageUp: 5}[e.key];
+    if (e.key === "Delete" && !locked) return remove(kind, i);
+    if (step === undefined || locked) return undefined;
+    e.preventDefault();
+    border(kind, i, end, segments[kind][i][end] + step * (e.shiftKey ? 10 : 1), "soon");
+    return undefined;
   }
 
-  function handle(kind, i, end, lane) {
-    const word = `${WORD[kind]} ${i + 1}, ${end ? "end" : "begin"}`;
-    const made = h("span", {class: `edge edge-${end}`, role: "slider", tabindex: 0, "aria-label": word, "aria-orientation": "horizontal"});
-    follow(made, lane, begin => {
-      const was = segments[kind][i][end];
-      return (t, done) => border(kind, i, end, was + t - begin, done);
+  const handle = (kind, i, end) => {
+    const t = segments[kind][i][end];
+    return h("span", {
+      class: `edge edge-${end}`, role: "slider", tabindex: 0, "aria-label": `${WORD[kind]} ${i + 1}, ${end ? "end" : "begin"}`, "aria-orientation": "horizontal", hidden: t < view[0] || t > view[1],
+      "aria-valuemin": seconds(limits[0]), "aria-valuemax": seconds(limits[1]), "aria-valuenow": seconds(t), "aria-valuetext": `${seconds(t)} s`,
+      onkeydown: e => stepped(e, kind, i, end),
+      onpointerdown: follow(begin => {
+        const was = segments[kind][i][end];
+        return (now, done) => border(kind, i, end, was + now - begin, done);
+      }),
     });
-    let later = null;
-    made.addEventListener("keydown", e => {
-      const step = {ArrowLeft: -0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowUp: 0.1, PageDown: -5, PageUp: 5}[e.key];
-      if (e.key === "Delete" && !locked) return remove(kind, i);
-      if (step === undefined || locked) return undefined;
-      e.preventDefault();
-      border(kind, i, end, segments[kind][i][end] + step * (e.shiftKey ? 10 : 1), false);
-      clearTimeout(later);
-      later = setTimeout(() => onSegments(segments, true), 500);
-      return undefined;
+  };
+  const block = (kind, ends, i) => {
+    const [a, b] = [Math.max(ends[0], view[0]), Math.min(ends[1], view[1])];
+    return h("div", {class: "seg", hidden: b <= a, style: `left:${x(a)};width:calc((100% - ${GUTTER + RIGHT}px) * ${Math.max(b - a, 0) / span()})`, onpointerdown: shifted(kind, i)}, handle(kind, i, 0), handle(kind, i, 1));
+  };
+  /* A pair is typed one end after the other: it may be no stretch in between. */
+  const input = (kind, i, end) => {
+    const [a, b] = segments[kind][i];
+    return h("input", {
+      type: "number", step: 0.1, value: seconds(segments[kind][i][end]), "aria-label": `${WORD[kind]} ${i + 1}, ${end ? "end" : "begin"}, s`, "aria-invalid": b > a ? null : "true", disabled: locked,
+      onchange: e => {
+        const t = round(inside(Number(e.target.value))), ends = segments[kind][i].map((was, j) => (j === end ? t : was));
+        if (e.target.value !== "" && Number.isFinite(t)) moved(kind, i, ends, true);
+        else place();
+      },
     });
-    return made;
-  }
-
-  function rebuild() {
-    fill(lanes, KINDS.map(kind => {
-      const lane = h("div", {class: "lane", "data-kind": kind});
-      lane.append(h("span", {class: "lane-name", title: ABOUT[kind]}, WORD[kind]));
-      follow(lane, lane, begin => {
-        let made = null;
-        return (t, done) => {
-          const ends = [round(inside(Math.min(begin, t))), round(inside(Math.max(begin, t)))];
-          if (made === null && ends[1] - ends[0] < 0.02 * span()) return;
-          if (made === null) {
-            made = (segments[kind] || []).length;
-            segments = {...segments, [kind]: [...(segments[kind] || []), ends]};
-          }
-          moved(kind, made, ends, done);
-          if (done) rebuild();
-        };
-      });
-      (segments[kind] || []).forEach((_, i) => {
-        const block = h("div", {class: "seg", "data-i": i});
-        follow(block, lane, begin => {
-          const [a, b] = segments[kind][i];
-          return (t, done) => {
-            const by = Math.min(Math.max(t - begin, limits[0] - a), limits[1] - b);
-            if (Math.abs(by) > 0.002 * span() || done) moved(kind, i, [round(a + by), round(b + by)], done && Math.abs(by) > 0.002 * span());
-          };
-        });
-        block.append(handle(kind, i, 0, lane), handle(kind, i, 1, lane));
-        lane.append(block);
-      });
-      return lane;
-    }));
+  };
+  function place() {
+    fill(lanes, KINDS.map(kind => h("div", {class: "lane", "data-kind": kind, onpointerdown: drawn(kind)},
+      h("span", {class: "lane-name", title: ABOUT[kind]}, WORD[kind]), (segments[kind] || []).map((ends, i) => block(kind, ends, i)))));
     fill(table, KINDS.map(kind => h("fieldset", {class: "span-kind", "data-kind": kind},
       h("legend", {title: ABOUT[kind]}, WORD[kind]),
       (segments[kind] || []).map((_, i) => h("div", {class: "span-row"},
         input(kind, i, 0), h("span", {}, "to"), input(kind, i, 1), h("span", {}, "s"),
         h("button", {type: "button", class: "quiet", "aria-label": `Remove ${WORD[kind]} ${i + 1}`, disabled: locked, onclick: () => remove(kind, i)}, "×"))),
-      h("button", {type: "button", class: "quiet", disabled: locked, "aria-label": `Add ${WORD[kind]}`, onclick: () => add(kind, free())}, "+ add"),
-    )));
-    place();
+      h("button", {type: "button", class: "quiet", disabled: locked, "aria-label": `Add ${WORD[kind]}`, onclick: () => add(kind, free())}, "+ add"))));
   }
-  const input = (kind, i, end) => h("input", {
-    type: "number", step: 0.1, "data-kind": kind, "data-i": i, "data-end": end, "aria-label": `${WORD[kind]} ${i + 1}, ${end ? "end" : "begin"}, s`, disabled: locked,
-    onchange: e => {
-      const t = Number(e.target.value);
-      if (Number.isFinite(t) && e.target.value !== "") border(kind, i, end, t, true);
-      e.target.value = seconds(segments[kind][i][end]);
-    },
-  });
   /* A stretch in the middle of what is seen that no segment holds, else the middle. */
   function free() {
     const all = KINDS.flatMap(k => segments[k] || []).sort((a, b) => a[0] - b[0]), wide = 0.2 * span();
@@ -258,33 +256,11 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
     return [round(a), round(Math.min(b, a + Math.max(wide, LEAST_S)))];
   }
 
-  function place() {
-    lanes.querySelectorAll(".seg").forEach(block => {
-      const kind = block.parentNode.dataset.kind, ends = (segments[kind] || [])[Number(block.dataset.i)];
-      if (!ends) return;
-      const [a, b] = [Math.max(ends[0], view[0]), Math.min(ends[1], view[1])];
-      block.hidden = b <= a;
-      block.style.left = x(a);
-      block.style.width = `calc((100% - ${GUTTER + RIGHT}px) * ${Math.max(b - a, 0) / span()})`;
-      [...block.children].forEach((edge, end) => {
-        edge.hidden = ends[end] < view[0] || ends[end] > view[1];
-        edge.setAttribute("aria-valuemin", seconds(limits[0]));
-        edge.setAttribute("aria-valuemax", seconds(limits[1]));
-        edge.setAttribute("aria-valuenow", seconds(ends[end]));
-        edge.setAttribute("aria-valuetext", `${seconds(ends[end])} s`);
-      });
-    });
-    table.querySelectorAll("input").forEach(e => {
-      const ends = (segments[e.dataset.kind] || [])[Number(e.dataset.i)];
-      if (ends && document.activeElement !== e) e.value = seconds(ends[Number(e.dataset.end)]); /* somebody may be typing */
-    });
-  }
-
   /* --- which charts --- */
   function layout() {
     charts.forEach(c => c.destroy());
     charts.clear();
-    fill(charted, headings.filter(x => open.has(x.key)).map(x => h("figure", {"data-key": x.key},
+    replace(charted, headings.filter(x => open.has(x.key)).map(x => h("figure", {"data-key": x.key},
       h("figcaption", {}, h("b", {}, x.title), `, ${x.unit === "1" ? "no unit" : x.unit}`, x.about ? h("span", {class: "soft"}, ` · ${x.about}`) : null, h("span", {class: "now"})),
       legend(x), h("div", {class: "plot", role: "img", "aria-label": `${x.title} over time`}))));
     const hidden = headings.length > 2;
@@ -329,14 +305,10 @@ export function createTimeline(container, {tracks, onSegments, onCursor = () => 
       else if (!same) reload();
     },
     segments(next, within = null) {
-      const readOnly = within === null;
-      const count = s => KINDS.map(k => (s[k] || []).length).join();
-      const again = count(next) !== count(segments) || readOnly !== locked || !lanes.children.length;
       segments = next;
       limits = within || limits;
-      locked = readOnly;
-      if (again) rebuild();
-      else place();
+      locked = within === null;
+      place();
       charts.forEach(c => c.redraw(false));
     },
     reload,
