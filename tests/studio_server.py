@@ -66,7 +66,7 @@ class Client:
 
     def settled(self, file: str) -> Any:
         """The state once everything is read and fitted, or has failed."""
-        for _ in range(1200):
+        for _ in range(4800):
             state = self.state(file)
             if state["work"]["phase"] in ("ready", "failed"):
                 return state

@@ -21,7 +21,7 @@ NUMBERS = "() => [...document.querySelectorAll('#parameters tbody td:nth-child(2
 ENDED = "() => { const s = studio.state; return s && s.work.phase === 'ready' && s.result && s.result.current; }"
 FEEL = "() => studio.views.feel.panel && studio.views.feel.panel.feel.now().coordinate"
 DRAWER = "drawer.yaml"
-PATIENCE_MS = 60_000
+PATIENCE_MS = 240_000
 """Other tests share the processor."""
 
 

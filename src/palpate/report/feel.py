@@ -24,7 +24,9 @@ _RATE_HZ, _POINTS = 30.0, 6000
 def feel(data: Mapping[str, Any], view: View) -> Pushed | None:
     """The object as identified; None where the model cannot be stepped."""
     try:
-        model, note = _between_stops(view)
+        main = view.main
+        visited = None if main is None else (float(np.nanmin(main.position)), float(np.nanmax(main.position)))
+        model, note = between_stops(view.model.of_object(), visited)
         module = js_source(model, handle=_hand(data)).module
     except PalpateError:
         return None
@@ -39,13 +41,15 @@ def feel(data: Mapping[str, Any], view: View) -> Pushed | None:
     return Pushed(f"Push the {model.name}", say, module, options)
 
 
-def _between_stops(view: View) -> tuple[Model, str]:
-    """The model between end stops, and what is to be said of those that were put there."""
-    model = view.model.of_object()
-    mechanism, main = model.mechanism, view.main
+def between_stops(model: Model, visited: tuple[float, float] | None) -> tuple[Model, str]:
+    """The model between end stops, and what is to be said of those that were put there.
+
+    An identified model ends nowhere: a closer would pull the door through its frame, to where dry friction holds it.
+    visited: lowest and highest main position of the recording (rad, m).
+    """
+    mechanism = model.mechanism
     if mechanism.main is None or mechanism.endless or not any(map(math.isinf, end_stops(model))):
         return model, ""
-    visited = None if main is None else (float(np.nanmin(main.position)), float(np.nanmax(main.position)))
     low, high = moving_range(model, visited)
     unit = mechanism.coordinates[mechanism.main]
     ends = f"{shown(low, unit, digits=0, named=False)} and {shown(high, unit, digits=0)}"

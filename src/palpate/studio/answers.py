@@ -147,11 +147,18 @@ def elements_of(experiment: Experiment[Any]) -> list[dict[str, Any]]:
             "added": e.name not in own,
             "zone": bool(e.borders),
             "estimated": any(s.free for s in inside.get(e.name, e).shapes),
-            "inertial": e.inertial,
+            "kept": _kept(e.name in own, e.inertial),
         }
         for e in listed
         if not e.instrument
     ]
+
+
+def _kept(shipped: bool, inertial: bool) -> str:
+    """Why an element cannot be left out by a tick; empty: it can."""
+    if inertial:
+        return "every object has inertia"
+    return "" if shipped else "this experiment adds it: to leave it out, take it out of elements in the file"
 
 
 def element_options(model: Model, name: str) -> dict[str, Any]:

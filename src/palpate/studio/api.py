@@ -243,13 +243,16 @@ def _file(path: Path) -> Response:
 def _module(session: Session, name: str, beside: str) -> Response:
     """The model on the bench as an ES module; beside: "result:" and a result's file, "reference:" and its label."""
     kind, _, which = beside.partition(":")
+    bench = session.bench_of(name)
     if kind == "result":
-        model: Model | None = Model.load(session.folder.beside(which, "model.json"))
+        made: tuple[Model, str] | None = bench.between(Model.load(session.folder.beside(which, "model.json")))
     else:
-        model = session.bench_of(name).model(which if kind == "reference" else None)
-    if model is None:
+        made = bench.model(which if kind == "reference" else None)
+    if made is None:
         raise PalpateError("there is no model yet")
-    return Response(js_source(model).module, media_type="text/javascript")
+    model, note = made
+    text = f"{js_source(model).module}\nexport const note = {json.dumps(note.strip())};\n"
+    return Response(text, media_type="text/javascript")
 
 
 def _lines(session: Session, given: dict[str, Any]) -> Any:

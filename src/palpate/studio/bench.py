@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, names_in_results, read_experiment
 from palpate.experiment.file.yaml_text import parse
@@ -28,7 +30,7 @@ from palpate.identify.variants import Ranking
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.progress import portion, silent
-from palpate.runtime.replay import with_stops
+from palpate.report.feel import between_stops
 from palpate.studio.answers import added_to, adopted, curves_of, elements_of, laws_of, numbers_of, searched, sizes_found
 from palpate.studio.document import Changes, Document, Stale, changed, read_document
 from palpate.studio.folder import Folder
@@ -345,20 +347,25 @@ class Bench:
         prepared = self.prepared
         return None if prepared is None else scene_of(prepared, begin_s, end_s)
 
-    def model(self, reference: str | None = None) -> Model | None:
-        """The full run's own, else the quick one, as a robot would load it; or with a reference's values."""
+    def model(self, reference: str | None = None) -> tuple[Model, str] | None:
+        """The full run's own, else the quick one; or with a reference's values: between end stops, as the report has
+        it, and what is to be said of those.
+        """
         with self._lock:
-            solution, experiment, fitted, full = self.solution, self.experiment, self.quick, self._full_model()
-        if solution is None or experiment is None or fitted is None:
+            solution, experiment, full = self.solution, self.experiment, self._full_model()
+        if solution is None or experiment is None:
             return None
         model = full or solution.model.of_object()
-        if full is None and fitted.fit.inputs.stops is not None and fitted.fit.inputs.main is not None:
-            model = with_stops(model, *fitted.fit.inputs.stops)
-        if reference is None:
-            return model
-        values = read_references(experiment).get(reference, {})
-        known = names_in_results(model)
-        return model.with_values([values.get(n, float(p)) for n, p in zip(known, model.p, strict=True)])
+        if reference is not None:
+            values, known = read_references(experiment).get(reference, {}), names_in_results(model)
+            model = model.with_values([values.get(n, float(p)) for n, p in zip(known, model.p, strict=True)])
+        return self.between(model)
+
+    def between(self, model: Model) -> tuple[Model, str]:
+        """This or another model of such an object between end stops, and what is to be said of those."""
+        inputs = None if self.quick is None else self.quick.fit.inputs
+        seen = None if inputs is None or inputs.main is None else inputs.q[:, inputs.main]
+        return between_stops(model, None if seen is None else (float(np.nanmin(seen)), float(np.nanmax(seen))))
 
     def rank(self) -> dict[str, Any]:
         """Variants of the object, the best first."""

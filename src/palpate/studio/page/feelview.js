@@ -5,6 +5,7 @@ import { fill, h, replace } from "./dom.js";
 export function createFeelView(container, studio) {
   const nothing = h("div", {class: "card"}), head = h("div", {class: "card"}), holder = h("div", {class: "card"});
   container.append(nothing, head, holder);
+  const note = h("p", {class: "soft small", id: "feel-note"});
   let panel = null, key = "", beside = "", mounting = 0;
 
   /* Results of the same kind of object: at least half of the parameters are the same. */
@@ -27,7 +28,7 @@ export function createFeelView(container, studio) {
     fill(head, h("h2", {}, `Push it: ${state.title}`), h("p", {class: "soft small"}, "With the mouse, a finger, the arrow keys or a gamepad. Let go and see what it does. The sliders go beyond the intervals."),
       h("label", {class: "small"}, "Beside it ", h("select", {id: "beside", value: beside, onchange: e => { beside = e.target.value; draw(); }},
         h("option", {value: ""}, "nothing"), references.map(r => h("option", {value: `reference:${r}`}, r)),
-        models.map(r => h("option", {value: `result:${r.file}`}, `${r.title}, ${r.folder}`)))));
+        models.map(r => h("option", {value: `result:${r.file}`}, `${r.title}, ${r.folder}`)))), note);
     const answer = state.result && state.result.current ? state.result : state.answer;
     const intervals = Object.fromEntries(Object.entries(answer.parameters).filter(([, e]) => e.ci95).map(([n, e]) => [n, e.ci95]));
     try {
@@ -35,6 +36,7 @@ export function createFeelView(container, studio) {
       const other = beside ? await import(`/api/model.js?file=${encodeURIComponent(state.file)}&beside=${encodeURIComponent(beside)}&v=${state.revision}`) : null;
       if (mine !== mounting) return;
       hide();
+      note.textContent = model.note;
       panel = mount(replace(holder), {model, intervals, beside: other ? {label: beside.replace(/^\w+:/, ""), model: other} : null});
     } catch (error) {
       replace(holder, h("p", {role: "alert"}, error.message));

@@ -101,8 +101,9 @@ export function createFit(container, studio) {
     const {elements, prior, fixed} = state, names = Object.keys(state.answer.parameters).filter(n => !(n in fixed) && !/^(c_[xyz]|bias)/.test(n));
     fill(model, h("h2", {}, "Model"),
       h("fieldset", {class: "small", style: "border:0;padding:0;margin:0 0 10px"}, h("legend", {class: "soft"}, "Effects in it"), elements.map(e => h("div", {class: "row"}, h("label", {class: "check"},
-        h("input", {type: "checkbox", id: `e-${e.name}`, checked: e.used, disabled: e.inertial || e.added, onchange: x => studio.change(used(e.name, x.target.checked), x.target)}),
-        ` ${e.name}`, h("span", {class: "soft"}, ` ${e.type.replaceAll("-", " ")} on ${e.acts_on}`)), e.zone && e.used ? h("label", {class: "soft"}, h("input", {type: "checkbox", id: `z-${e.name}`, checked: e.estimated, onchange: x => search(e.name, x.target.checked, x.target)}), " search for its zone") : null))),
+        h("input", {type: "checkbox", id: `e-${e.name}`, checked: e.used, title: e.kept || null, "aria-disabled": e.kept ? "true" : null, "aria-describedby": e.kept ? `k-${e.name}` : null,
+          onclick: x => { if (e.kept) x.preventDefault(); }, onchange: x => studio.change(used(e.name, x.target.checked), x.target)}),
+        ` ${e.name}`, h("span", {class: "soft"}, ` ${e.type.replaceAll("-", " ")} on ${e.acts_on}`)), e.kept ? h("span", {class: "soft kept", id: `k-${e.name}`}, `stays: ${e.kept}`) : null, e.zone && e.used ? h("label", {class: "soft"}, h("input", {type: "checkbox", id: `z-${e.name}`, checked: e.estimated, onchange: x => search(e.name, x.target.checked, x.target)}), " search for its zone") : null))),
       row(h("label", {for: "bandwidth"}, "Bandwidth"), number("bandwidth", state.asked_bandwidth_hz ?? "", "filtering.bandwidth", "Hz", {min: 0.5, disabled: state.published,
         placeholder: state.bandwidth_hz ? `${Number(state.bandwidth_hz.toPrecision(3))}` : ""}), h("span", {class: "soft"}, "Hz; empty: chosen from noise and spectrum")),
       prior ? row(h("span", {}, "Prior"), h("label", {}, "mass ", number("prior-mass", prior.mass, "prior.mass", "kg"), " kg"),

@@ -44,16 +44,25 @@ export function createLibrary(container, studio) {
       const data = await ask("/api/compare", {results: [...chosen]}), labels = Object.keys(data.results);
       if (mine !== comparing) return;
       fill(compared, h("div", {class: "row"}, h("h2", {style: "margin:0"}, "Side by side"), h("button", {type: "button", class: "quiet", id: "comparison", onclick: () => frame(`/api/page/compare?${picked()}`, "Comparison")}, "as a page")), h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Results side by side"}, h("table", {id: "compared"},
-        h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "parameter"), labels.map(l => h("th", {class: "n", scope: "col"}, l)), h("th", {class: "n", scope: "col"}, "mean"), h("th", {class: "n", scope: "col"}, "its interval"), h("th", {class: "n", scope: "col"}, "spread between takes"), h("th", {scope: "col"}, "unit"))),
+        h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "parameter"), labels.map(l => h("th", {class: "n", scope: "col"}, l)), data.one_object ? ["mean", "its interval", "spread between takes"].map(t => h("th", {class: "n", scope: "col"}, t)) : null, h("th", {scope: "col"}, "unit"))),
         h("tbody", {}, Object.entries(data.parameters).map(([name, e]) => h("tr", {class: data.differing.includes(name) ? "hit" : null},
-          h("td", {}, h("b", {}, name), data.differing.includes(name) ? h("span", {class: "badge warn"}, "differs") : null),
+          h("td", {}, h("b", {}, name), data.differing.includes(name) ? [" ", h("span", {class: "badge warn"}, name in data.apart ? `${Math.round(100 * data.apart[name])} % apart` : "differs")] : null),
           labels.map(l => h("td", {class: "n"}, e.each[l] ? shown(e.each[l].value, e.each[l].ci95) : "–")),
-          h("td", {class: "n"}, e.pooled ? shown(e.pooled.value, e.pooled.ci95) : "–"), h("td", {class: "n"}, e.pooled ? between(e.pooled.ci95) : "–"),
-          h("td", {class: "n"}, e.pooled ? shown(e.pooled.between_takes) : "–"), h("td", {}, unitText(e.unit))))))),
+          data.one_object ? [e.pooled ? shown(e.pooled.value, e.pooled.ci95) : "–", e.pooled ? between(e.pooled.ci95) : "–", e.pooled ? shown(e.pooled.between_takes) : "–"].map(t => h("td", {class: "n"}, t)) : null, h("td", {}, unitText(e.unit))))))),
+      data.one_object ? null : h("p", {id: "not-pooled"}, h("b", {}, "Nothing is pooled: "), "these are not takes of one object, so that a mean of their numbers would be nobody's."),
       data.warnings.length ? h("ul", {class: "plain small"}, data.warnings.map(w => h("li", {}, w))) : null);
     } catch (error) {
-      if (mine === comparing) fill(compared, h("p", {role: "alert"}, error.message));
+      if (mine === comparing) fill(compared, h("h2", {}, "Side by side"), h("p", {role: "alert"}, error.message), apart());
     }
+  }
+
+  /* Numbers of results that have nothing to do with each other, each for itself. */
+  function apart() {
+    const each = studio.folder.results.filter(r => chosen.has(r.file) && r.parameters), names = [...new Set(each.flatMap(r => Object.keys(r.parameters)))];
+    const cell = e => (e ? `${shown(e.value, e.ci95)} ${unitText(e.unit)}` : "–");
+    return h("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Results side by side"}, h("table", {id: "compared"},
+      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "parameter"), each.map(r => h("th", {class: "n", scope: "col"}, r.folder)))),
+      h("tbody", {}, names.map(n => h("tr", {}, h("td", {}, h("b", {}, n)), each.map(r => h("td", {class: "n"}, cell(r.parameters[n]))))))));
   }
 
   const picked = () => [...chosen].map(r => `result=${encodeURIComponent(r)}`).join("&");
