@@ -243,6 +243,13 @@ def test_a_change_before_the_last_one_was_looked_at_forgets_nothing_of_it(folder
     bench.change({"filtering.bandwidth": "5 Hz"}, bench.document.revision)  # this alone would not
     state = bench.state()
     assert (state["asked_bandwidth_hz"], state["undo"], state["segments"]["train"]) == (5, 2, [[28, 46]])
+    bench.change({"compensate": True, "title": "soft"}, bench.document.revision)
+    bench.change({"method": "joint", "filtering.bandwidth": None}, bench.document.revision)
+    state = bench.state()
+    assert (state["compensate"], state["method"], state["title"]) == (True, "joint", "soft")
+    bench.change({"compensate": None, "method": None}, bench.document.revision)
+    assert bench.state()["method"] == "balance"
+    assert not {"compensate", "method"} & read_experiment(path).config.model_fields_set
     assert _settled(bench) == {"phase": "ready"}
     assert bench.state()["answer"]["parameters"]["m"]["value"] == pytest.approx(2 * mass, rel=0.02)
     bench.close()

@@ -496,6 +496,8 @@ def _of_file(experiment: Experiment[Any]) -> dict[str, Any]:
         "fixed": dict(config.fixed),
         "asked_bandwidth_hz": getattr(filtering, "bandwidth", None),
         "published": filtering.type != "parallel",
+        "method": config.method if config.stage == "body" else None,
+        "compensate": config.compensate,
         "prior": None if prior is None else {"mass": prior.mass, "damping": prior.damping, "spread": prior.spread},
     }
 
