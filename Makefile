@@ -92,7 +92,9 @@ clean:
 	@$(PIP) install --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
-.venv/.dev: requirements/dev.txt .venv/.run
-	@echo "Installing the test tools into .venv/ ..."
+# It holds all of run.txt, in the same versions: one installation serves both.
+.venv/.dev: requirements/dev.txt pyproject.toml | .venv/.python
+	@echo "Installing what palpate and its tests need into .venv/ ..."
 	@$(PIP) install --no-compile --require-hashes --only-binary :all: -r requirements/dev.txt
-	@touch $@
+	@$(PIP) install --no-deps --no-build-isolation --no-index -e .
+	@touch .venv/.run $@

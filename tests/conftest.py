@@ -65,7 +65,7 @@ LONG = (
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""
 
-settings.register_profile("seeded", max_examples=30, derandomize=True, deadline=None, database=None)
+settings.register_profile("seeded", max_examples=20, derandomize=True, deadline=None, database=None)
 settings.load_profile("seeded")
 
 
