@@ -23,24 +23,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("drawer")
 
 
-@pytest.fixture(scope="module", params=["table", "capture"])
-def result(request: pytest.FixtureRequest, folder: Path) -> dict[str, Any]:
-    write = {"table": write_table, "capture": write_capture}[request.param]
-    done = command("identify", write(folder), "-o", folder / request.param)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads((folder / request.param / "result.json").read_text())
-
-
 @pytest.fixture(scope="module")
 def table(folder: Path) -> Path:
     """Where the result of the table is."""
-    if not (folder / "table" / "result.json").exists():
-        done = command("identify", write_table(folder), "-o", folder / "table")
-        assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "table"
+    return identified(write_table(folder), folder / "table")
 
 
-def test_the_truth_is_inside_its_intervals_in_the_units_of_a_length(result: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def capture(folder: Path) -> Path:
+    """Where the result of markers and a load cell is."""
+    return identified(write_capture(folder), folder / "capture")
+
+
+def identified(path: Path, out: Path) -> Path:
+    done = command("identify", path, "-o", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.mark.parametrize("by", ["table", "capture"])
+def test_the_truth_is_inside_its_intervals_in_the_units_of_a_length(by: str, request: pytest.FixtureRequest) -> None:
+    result = json.loads((request.getfixturevalue(by) / "result.json").read_text())
     assert result["verdict"]["passed"]
     assert {n: p["unit"] for n, p in result["parameters"].items()} == {"m": "kg", "b_v": "N s/m", "b_c": "N"}
     for name, value in TRUTH.items():
@@ -54,28 +57,24 @@ def test_the_truth_is_inside_its_intervals_in_the_units_of_a_length(result: dict
     assert result["replay"]["unit"] == "m"
 
 
-def test_an_imu_on_what_only_slides_is_timed_by_its_accelerometer_and_used(tmp_path: Path) -> None:
-    alone, both = (run_experiment(read_experiment(path)) for path in _with_and_without_imu(tmp_path))
-    clock = both.data["clocks"]["imu"]
+def test_an_imu_on_what_only_slides_is_timed_by_its_accelerometer_and_used(capture: Path, tmp_path: Path) -> None:
+    alone: dict[str, Any] = json.loads((capture / "result.json").read_text())
+    both = run_experiment(read_experiment(add_imu(write_capture(tmp_path)))).data
+    clock = both["clocks"]["imu"]
     assert clock["reference_minus_device_s"] == pytest.approx(-IMU_LATE_S, abs=1e-5)
     assert clock["std_s"] < 1e-5
-    assert both.data["motion"]["from"] == "markers and IMU"
+    assert both["motion"]["from"] == "markers and IMU"
     halves: list[dict[str, float]] = []
     for result in (alone, both):
-        assert result.passed
-        ends = {name: p["ci95"] for name, p in result.data["parameters"].items()}
+        assert result["verdict"]["passed"]
+        ends = {name: p["ci95"] for name, p in result["parameters"].items()}
         halves.append({name: (high - low) / 2 for name, (low, high) in ends.items()})
         middle = {name: (high + low) / 2 for name, (low, high) in ends.items()}
         assert all(abs(middle[name] - TRUTH[name]) < 1.5 * half for name, half in halves[-1].items())
     assert halves[1]["b_c"] < 0.3 * halves[0]["b_c"]
     assert halves[1]["b_v"] < 0.8 * halves[0]["b_v"]  # markers alone have friction's side as their derivatives show it
-    left = [r.data["rms"]["test"]["f_x"]["value"] for r in (alone, both)]
+    left = [r["rms"]["test"]["f_x"]["value"] for r in (alone, both)]
     assert left[1] < 0.3 * left[0]
-
-
-def _with_and_without_imu(folder: Path) -> list[Path]:
-    (folder / "both").mkdir()
-    return [write_capture(folder), add_imu(write_capture(folder / "both"))]
 
 
 def test_a_drawer_that_is_open_at_first_opens_positively(tmp_path: Path) -> None:
