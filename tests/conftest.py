@@ -243,7 +243,7 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     Not those of modules that nobody has imported: tests of tests would wait for them. `STEPS` are made once in each
     process, and MATLAB files are stored instead of deflated, which noise does not become smaller by. Doors of other
-    make are simulated once, and the same text of a YAML file is read once in each process.
+    make are simulated once, and the same text of a YAML file is read once.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
@@ -257,7 +257,7 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         if SIMULATED in sys.modules:
             simulate = sys.modules[SIMULATED].simulate
             patch.setattr(f"{SIMULATED}.simulate", lru_cache(4)(_remembering(simulate.__wrapped__, folder)))
-        patch.setattr(YAML, "load", _read_once(YAML.load))
+        patch.setattr(YAML, "load", _read_once(YAML.load, folder))
         if MATLAB in sys.modules:
             patch.setattr(f"{MATLAB}.zlib", SimpleNamespace(compress=partial(zlib.compress, level=0)))
         yield
@@ -295,8 +295,8 @@ def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _read_once(load: Callable[[YAML, Any], Any]) -> Callable[[YAML, Any], Any]:
-    """Of a text that was read before, a copy of what was in it."""
+def _read_once(load: Callable[[YAML, Any], Any], folder: Path) -> Callable[[YAML, Any], Any]:
+    """Of a text that was read before, by whichever process, a copy of what was in it."""
     read: dict[tuple[str, bool, str], bytes] = {}
 
     def call(yaml: YAML, source: Any) -> Any:
@@ -304,7 +304,11 @@ def _read_once(load: Callable[[YAML, Any], Any]) -> Callable[[YAML, Any], Any]:
             return load(yaml, source)
         key = str(yaml.typ), bool(yaml.preserve_quotes), source
         if key not in read:
-            read[key] = pickle.dumps(load(yaml, source))
+            file = folder / sha256(repr(key).encode()).hexdigest()
+            if not file.exists():
+                with replacing(file) as temporary:
+                    temporary.write_bytes(pickle.dumps(load(yaml, source)))
+            read[key] = file.read_bytes()
         return pickle.loads(read[key])
 
     return call
