@@ -19,10 +19,8 @@ from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.fit import Fit, solve_with
 from palpate.experiment.stage.ground import load_on_wheel, resistance
 from palpate.experiment.stage.inputs import Inputs, compressed, whole_balance, zeros_of
-from palpate.experiment.stage.prepare import (
-    Prepared,
-    _with_wheel,  # pyright: ignore[reportPrivateUsage]
-)
+from palpate.experiment.stage.placing import with_wheel
+from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.variations import with_estimated
 from palpate.identify import Solution
 from palpate.identify.solution import Status
@@ -215,7 +213,7 @@ def test_a_spinning_wheel_of_another_size_is_refused(folder: Path) -> None:
     axle = experiment.config.markers.axle.model_copy(update={"radius": None})
     markers = experiment.config.markers.model_copy(update={"axle": axle})
     experiment = replace(experiment, config=experiment.config.model_copy(update={"markers": markers}))
-    model = _with_wheel(experiment, object_model(experiment))
+    model = with_wheel(experiment, object_model(experiment))
     assert [e.radius for e in model.elements if isinstance(e, WheelSpin)] == [0.19]
 
 
