@@ -11,6 +11,7 @@ import pytest
 
 from palpate.experiment import read_experiment
 from palpate.experiment.stage.result import Result, read_result
+from palpate.files import write_text
 from tests.browser import chromium, violations
 from tests.conftest import Shared
 from tests.drawer_files import write_table
@@ -57,7 +58,7 @@ def drawer(page: Any, folder: Path) -> Iterator[Path]:
     text = (folder / DRAWER).read_text()
     show(page, DRAWER)
     yield folder / DRAWER
-    (folder / DRAWER).write_text(text)
+    write_text(folder / DRAWER, text)  # at once: the studio may be reading it
 
 
 def show(page: Any, file: str) -> None:
