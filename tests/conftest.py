@@ -45,7 +45,7 @@ LONG = (
     *("poses", "pivots", "stepper", "motion_clocks", "motion_stage", "twin_related", "experiment", "export_fmu"),
     *("own_mechanism", "drawer", "recording_gates", "marker_clock", "presliding", "encoder", "remedies"),
     *("load_friction", "real_doors", "labels", "passivity", "public_names", "body_stage", "guessing"),
-    *("body_bad_data", "objects", "tyres", "free_swing", "invariance", "identify_statistics", "identify"),
+    *("body_bad_data", "contact", "objects", "tyres", "free_swing", "invariance", "identify_statistics", "identify"),
     *("clock_profile", "rolling_replay", "inspection_page", "slide_rendering", "energy", "twin_wheelbarrow"),
     *("extrinsics", "rolling_stage", "body_contradicted", "replay", "clocks", "twin_door", "validation"),
     *("rolling_mechanism", "lost_rows", "export_mjcf", "own_objects", "slope", "cli_inspect", "export_command"),

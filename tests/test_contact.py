@@ -58,19 +58,26 @@ def write(folder: Path, *stops: Stop, stated: str = "[-10 mm, 460 mm]") -> Path:
     return folder / "body.yaml"
 
 
+@pytest.mark.usefixtures("exact_replay")
 @pytest.mark.parametrize(
-    ("stop", "told"),
+    ("stop", "told", "elsewhere"),
     [
-        pytest.param(Stop(0.38, 900.0), "inside the stated stop at 460 mm", id="highest"),
-        pytest.param(Stop(0.04, 3000.0, lowest=True), "inside the stated stop at -10 mm", id="lowest"),
+        pytest.param(Stop(0.38, 900.0), "inside the stated stop at 460 mm", True, id="highest"),
+        pytest.param(Stop(0.04, 3000.0, lowest=True), "inside the stated stop at -10 mm", False, id="lowest"),
     ],
 )
-def test_a_soft_stop_inside_the_stated_ones_is_left_out_and_told(tmp_path: Path, stop: Stop, told: str) -> None:
-    """A mass of 6.1 kg (6.05 to 6.18) passed where 6.2 is true."""
+def test_a_soft_stop_inside_the_stated_ones_is_left_out_and_told(
+    tmp_path: Path, stop: Stop, told: str, elsewhere: bool
+) -> None:
+    """A mass of 6.1 kg (6.05 to 6.18) passed where 6.2 is true, and a replay that was off by 110 mm without a word."""
     result = run_experiment(read_experiment(write(tmp_path, stop)))
     assert result.passed, result.data["verdict"]
     (warning,) = (x for x in result.data["warnings"] if "something not in the model pushes back" in x)
     assert told in warning
+    replay = result.data["replay"]
+    assert 0 < replay["stopped"] <= replay["windows"]
+    assert elsewhere == any("turns it back, where the object went on by" in x for x in result.data["warnings"])
+    assert f"{replay['stopped']} of them meet a stop" in str(result)
     for name, value in TRUTH.items():
         low, high = result.data["parameters"][name]["ci95"]
         assert abs((low + high) / 2 - value) < 0.75 * (high - low), name

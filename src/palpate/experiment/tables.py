@@ -278,7 +278,10 @@ def replay_words(replay: Data) -> str:
     each = ", ".join(f"{name} {size(e['value'], e['unit'])}" for name, e in parts.items()) if len(parts) > 1 else ""
     windows = f" over {replay['windows']} windows" if "windows" in replay else ""
     windows += f" of {replay['window_s']:g} s" if windows and "window_s" in replay else ""
-    return f"{each or size(replay['rms'], str(replay.get('unit', 'rad')))} RMS{windows}"
+    stopped = (
+        f"; {replay['stopped']} of them meet a stop, of which only the place is known" if replay.get("stopped") else ""
+    )
+    return f"{each or size(replay['rms'], str(replay.get('unit', 'rad')))} RMS{windows}{stopped}"
 
 
 def notes(data: Data) -> list[str]:

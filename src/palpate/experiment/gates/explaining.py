@@ -41,8 +41,8 @@ LOST = 0.5
 """Share of the travel by which a replay that is off fails."""
 WAYWARD, BEGINNINGS = 5.0, 16
 """Times the error that the forces left by the fit explain, from which a replay fails; times at which they may begin."""
-EXTRAPOLATED, ASTRAY = 5.0, 10.0
-"""Steps from the closed position that were never seen; by which a replay goes astray."""
+EXTRAPOLATED, ASTRAY, GAVE_WAY = 5.0, 10.0, 2.0
+"""Steps from the closed position that were never seen; by which a replay goes astray; beyond a stop that gave way."""
 BACK_SHARE = 0.02
 """Share of the range by which an object that moves one way only may seem to go back."""
 OUTLYING = 0.5
@@ -344,41 +344,63 @@ def replayed(case: Case) -> Iterator[Finding]:
         evidence = f"there is no replay: no uninterrupted ten seconds in which the object travels {travel}"
         yield Finding("replay", evidence)
         return
-    windows, least = case.replay.windows, ASTRAY * case.fit.inputs.step
+    windows, least, inputs = case.replay.windows, ASTRAY * case.fit.inputs.step, case.fit.inputs
     errors = np.array([w.rms for w in windows])
     if errors.max() < least:
         return
     explained, paths = _explained_replay(case, windows), [w.tracks[0].simulated for w in windows]
     # an integrated acceleration goes astray itself, all of a window the same way: by twice the usual now and then
-    explained = np.hypot(explained, 2 * case.fit.inputs.drift * float(np.ptp(windows[0].times_s)))
-    low, high = case.fit.inputs.stops or (-np.inf, np.inf)
+    explained = np.hypot(explained, 2 * inputs.drift * float(np.ptp(windows[0].times_s)))
+    low, high = inputs.stops or (-np.inf, np.inf)
     free = np.array([x.min() > low and x.max() < high for x in paths])  # of a stop only the place is known
     lost = errors > np.maximum(LOST * max(w.travel for w in windows), explained)
     snapped = lost & np.array([w.anew is not None and w.anew <= least for w in windows])
     lost &= ~snapped
     astray = lost | (free & (errors > np.maximum(least, explained)))  # what falls over goes astray by itself
-    if not astray.any():
-        if snapped.any():
-            i = int(np.where(snapped, errors, 0.0).argmax())
-            evidence = (
-                f"the replay goes elsewhere in the window from {windows[i].start_s:.0f} s, off by "
-                f"{case.shown(errors[i], '.0f')} RMS, though it follows where it begins anew: a small error decides "
-                "where such an object goes"
-            )
-            yield Finding(
-                "replay", evidence, remedy="look at this window in the report; state stops: where there are any"
-            )
+    if astray.any():
+        i = int(np.where(astray, errors, 0.0).argmax())
+        evidence = (
+            f"the replay is off by {case.shown(errors[i], '.0f')} RMS in the window from "
+            f"{windows[i].start_s:.0f} s, where force errors the size of the fit's residuals "
+            f"{'and the drift of the travel ' if inputs.drift > 0 else ''}explain "
+            f"{case.shown(explained[i], '.1f')}: the object meets stops or hands unknown to the model, or it is wrong"
+        )
+        fails = bool((lost | (free & (errors > np.maximum(least, WAYWARD * explained)))).any())
+        severity = Severity.FATAL if fails else Severity.WARNING
+        yield Finding("replay", evidence, remedy="look at these windows in the report", severity=severity)
+    elif snapped.any():
+        i = int(np.where(snapped, errors, 0.0).argmax())
+        evidence = (
+            f"the replay goes elsewhere in the window from {windows[i].start_s:.0f} s, off by "
+            f"{case.shown(errors[i], '.0f')} RMS, though it follows where it begins anew: a small error decides "
+            "where such an object goes"
+        )
+        yield Finding("replay", evidence, remedy="look at this window in the report; state stops: where there are any")
+    else:
+        yield from _given_way(case, windows, np.where(errors > np.maximum(least, explained), errors, 0.0))
+
+
+def _given_way(case: Case, windows: Sequence[Window], errors: FloatArray) -> Iterator[Finding]:
+    """A replay that a hard stop turns back where the object's own gave way. errors (windows,): 0 where explained."""
+    inputs = case.fit.inputs
+    if inputs.stops is None:
         return
-    i = int(np.where(astray, errors, 0.0).argmax())
+    beyond = [
+        max((inputs.stops[0] - float(x.min()), inputs.stops[0]), (float(x.max()) - inputs.stops[1], inputs.stops[1]))
+        for x in (w.tracks[0].measured for w in windows)
+    ]
+    errors = np.where(np.array([by for by, _ in beyond]) > GAVE_WAY * inputs.step, errors, 0.0)
+    i = int(errors.argmax())
+    if errors[i] == 0:
+        return
+    by, at = beyond[i]
     evidence = (
-        f"the replay is off by {case.shown(errors[i], '.0f')} RMS in the window from "
-        f"{windows[i].start_s:.0f} s, where force errors the size of the fit's residuals "
-        f"{'and the drift of the travel ' if case.fit.inputs.drift > 0 else ''}explain "
-        f"{case.shown(explained[i], '.1f')}: the object meets stops or hands unknown to the model, or it is wrong"
+        f"the replay is off by {case.shown(errors[i], '.0f')} RMS in the window from {windows[i].start_s:.0f} s: a "
+        f"hard stop at {case.shown(at, '.0f')} turns it back, where the object went on by {case.shown(by, '.0f')}; of "
+        "how a stop gives way the model knows nothing"
     )
-    fails = bool((lost | (free & (errors > np.maximum(least, WAYWARD * explained)))).any())
-    severity = Severity.FATAL if fails else Severity.WARNING
-    yield Finding("replay", evidence, remedy="look at these windows in the report", severity=severity)
+    remedy = "correct stops:, or, where it is to be felt, add an end-stop to elements"
+    yield Finding("replay", evidence, remedy=remedy)
 
 
 def _explained_replay(case: Case, windows: Sequence[Window]) -> FloatArray:

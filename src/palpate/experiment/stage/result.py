@@ -244,7 +244,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "taken_as_exact": taken_as_exact(fit),
         "zero": _zero(fit, sensor_of(config.sensor), [key.label for key in sensors_of(config)]),
         "handles": _handles(experiment, prepared, fit),
-        "replay": replay_entry(case.replay),
+        "replay": replay_entry(case.replay, fit.inputs.stops),
         "clocks": _clocks(prepared.instruments),
         "motion": _motion(inputs, config.motion_from),
         "mechanism": _mechanism(prepared, fit, assumed, refused, _frame(config, inputs)),
@@ -590,15 +590,21 @@ def _frame(config: Any, inputs: Inputs) -> str:
     return "the sensor frame of the first load cell" if config.markers.frame is None else "the frame of markers.frame"
 
 
-def replay_entry(replay: Replay | None) -> dict[str, Any] | None:
-    """A replay as result.json has it: errors of each position, all angles (or lengths) together, and each window."""
+def replay_entry(replay: Replay | None, stops: tuple[float, float] | None = None) -> dict[str, Any] | None:
+    """A replay as result.json has it: errors of each position, all angles (or lengths) together, and each window.
+
+    stops: hard ones that the object was given for it.
+    """
     if replay is None:
         return None
+    low, high = stops or (-np.inf, np.inf)
+    paths = [w.tracks[0].simulated for w in replay.windows]
     return {
         "rms": finite(replay.rms),
         "unit": replay.unit,
         "coordinates": {n: {"value": v, "unit": u} for n, (v, u) in replay.errors.items()},
         "windows": len(replay.windows),
+        "stopped": sum(bool(x.min() <= low or x.max() >= high) for x in paths),
         "window_s": replay.window_s,
         "least_travel": replay.least_travel,
         "played": replay.played,
