@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from palpate.elements.element import Side
 from palpate.experiment.stage.inputs import AT_STOP
 from palpate.physics.arrays import FloatArray, rms
 
@@ -29,7 +28,7 @@ def clear_of_contact(
     step: float,
     stops: tuple[float, float] | None,
     kind: Contact,
-    own: Collection[Side] = (),
+    own: Collection[str] = (),
 ) -> tuple[float, float] | None:
     """Stops between which nothing stands out; None: nowhere does it.
 
