@@ -89,7 +89,7 @@ class Bench:
             self.work = {"phase": "working", "step": "reading", "done": 0.0}
             if again:
                 self._prepared_of = None
-            with suppress(PalpateError):  # the thread says so
+            with suppress(Exception):  # whatever it is, the thread meets it too and says so
                 self._take(read_document(self.path))
         threading.Thread(target=self._work, args=(turn,), daemon=True).start()
 
