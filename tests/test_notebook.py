@@ -87,11 +87,35 @@ def test_a_loaded_result_says_what_it_does_not_hold(run: dict[str, Any]) -> None
     assert again.to_dataframe().equals(run["numbers"])
 
 
+def test_values_have_a_short_form_and_paths_are_taken_for_what_they_name(run: dict[str, Any], tmp_path: Path) -> None:
+    result: palpate.Result = run["result"]
+    assert repr(result).startswith("<Result ")
+    assert "print(result) shows all" in repr(result)
+    for value in (result, result.solution, run["again"]):
+        assert len(repr(value)) < 400
+    with pytest.raises(palpate.PalpateError, match=r"nowhere\.yaml: there is no such file"):
+        palpate.run_experiment(tmp_path / "nowhere.yaml")
+    with pytest.raises(palpate.PalpateError, match="an experiment or the path of its file is wanted, not 'int'"):
+        palpate.run_experiment(3)  # pyright: ignore[reportArgumentType]
+    result.save(tmp_path / "one")
+    both = palpate.compare({"one": tmp_path / "one", "two": result})
+    assert both["one_object"]
+
+
+def test_a_unit_at_the_end_of_a_name_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("t,angle_deg,torque_Nm,note\n0,1,2,3\n1,2,3,4\n2,3,4,5\n")
+    recording = palpate.load(tmp_path / "log.csv")
+    shown = str(recording)
+    assert "deg (by its name)" in shown
+    assert "Nm (by its name)" in shown
+    assert repr(recording) == "<Recording 'log.csv', 3 channels: angle_deg, torque_Nm, note>"
+
+
 def test_plots_have_units_and_every_row(run: dict[str, Any]) -> None:
-    labels = [ax.get_ylabel() for ax in run["result"].plot()]
+    labels = [ax.get_ylabel() for ax in run["result"].plot().axes]
     assert labels == ["slide, m", "f_x, N", "measured - estimated,\nN"]
     turned = Recording({"w": Channel("w", np.ones((3, 3)), Clock("imu", np.arange(3.0)), "rad/s")})
-    (ax,) = turned.plot()
+    (ax,) = turned.plot().axes
     assert ax.get_ylabel() == "deg/s"
     assert ax.lines[0].get_ydata()[0] == pytest.approx(57.29578)
 

@@ -24,8 +24,11 @@ class Curves:
 
 def draw_curves(
     panels: Sequence[Curves], title: str, segments: Mapping[str, Sequence[tuple[float, float]]] | None = None
-) -> list[Any]:
-    """Panels above one time axis, as Matplotlib's axes; stretches of time shaded by what they are for."""
+) -> Any:
+    """Panels above one time axis, as a Matplotlib figure with one of its axes for each.
+
+    Stretches of time are shaded by what they are for.
+    """
     pyplot = extra_library("matplotlib.pyplot", "report", "a plot")
     figure, made = pyplot.subplots(
         len(panels), 1, sharex=True, squeeze=False, figsize=(9, 1.2 + 2 * len(panels)), layout="constrained"
@@ -44,4 +47,4 @@ def draw_curves(
     axes[-1].set_xlabel("time, s")
     shaded = ", ".join(kind.replace("_", "-") for kind, spans in (segments or {}).items() if spans)
     figure.suptitle(f"{title} (shaded: {shaded})" if shaded else title)
-    return axes
+    return figure

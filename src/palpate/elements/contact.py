@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import radians
-from typing import ClassVar, Self, get_args
+from typing import ClassVar, Self, cast, get_args
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class EndStop(Element):
         along = coordinates.get(self.acts_on, "rad")
         if directions is not None and along != "rad" and self.at == _USUAL:  # else it is asked for its units only
             raise PalpateError(f"element {self.name!r}: at is missing: say where the stop is, such as at: 400 mm")
-        return Element.on(self, coordinates, directions)
+        return cast("Self", Element.on(self, coordinates, directions))
 
     @property
     def borders(self) -> tuple[str, ...]:

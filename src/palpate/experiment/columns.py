@@ -12,22 +12,10 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Recording
-from palpate.recording.headers import si_or_none, stated_unit
+from palpate.recording.headers import si_or_none
+from palpate.recording.naming import UNITS, bare_name, kind_by_name, kind_of_unit, unit_in_name
 from palpate.recording.table import stands_repeatedly
 
-NAMES = {
-    "speed": r"vel|speed|omega|rate|gyr|dot|geschw|^[qwv]d?$(?<!^q)",
-    "acceleration": r"acc|beschl|^[aq]dd$|specific",
-    "torque": r"torque|moment|tau|drehm|^[mt][ _.]?[xyz]$|^n[ _.]?[xyz]$",
-    "force": r"force|kraft|load|^f[ _.]?[xyz]?\d?$|^f_",
-    "angle": r"angle|theta|phi|psi|alpha|winkel|rotation|^q$|degree|hinge",
-    "position": r"pos|displacement|travel|stroke|distance|^weg|^[xs]$|slide|extension|encoder",
-}
-"""What a column without a unit is taken for, in this order; a position may be that of a joint."""
-UNITS = {
-    **{"rad/s": "speed", "m/s": "speed", "m/s2": "acceleration"},
-    **{"N m": "torque", "N": "force", "rad": "angle", "m": "position"},
-}
 WANTED = re.compile(r"des|target|ref|cmd|command|set|goal|soll", re.IGNORECASE)
 """In names of what a controller wanted, not of what was measured."""
 AXES = ("x", "y", "z")
@@ -58,13 +46,13 @@ class Signal:
 
 def repetition(recording: Recording, name: str) -> str:
     """That other columns have the same name as this channel's, and whether their numbers differ; "" for none."""
-    bare = _bare(name)
+    bare = bare_name(name)
     if bare not in recording.repeated:
         return ""
     places = recording.repeated[bare]
-    own = [recording[n].samples for n in recording.channels if _bare(n) == bare]
+    own = [recording[n].samples for n in recording.channels if bare_name(n) == bare]
     same = all(x.shape == own[0].shape and np.array_equal(x, own[0], equal_nan=True) for x in own)
-    others = [asked_as(recording, n) for n in recording.channels if _bare(n) == bare and n != name]
+    others = [asked_as(recording, n) for n in recording.channels if bare_name(n) == bare and n != name]
     which = f"this is {asked_as(recording, name)}; if another is right, write {' or '.join(others)}"
     return f"{stands_repeatedly(bare, places)} with {'the same' if same else 'DIFFERENT'} numbers: {which}"
 
@@ -72,10 +60,6 @@ def repetition(recording: Recording, name: str) -> str:
 def asked_as(recording: Recording, name: str) -> str:
     """A channel as a column map names its column: of several with one name, the first is NAME#1."""
     return f"{name}#1" if name in recording.repeated else name
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"#\d+$", "", name)
 
 
 def instrument_of(recording: Recording) -> str:
@@ -116,34 +100,14 @@ def kind_of(channel: Channel) -> str:
     if channel.unit in UNITS:
         return UNITS[channel.unit]
     name, unit = name_and_unit(channel)
-    if kind := _of_unit(unit):
+    if kind := kind_of_unit(unit):
         return kind
     return kind_by_name(name)
 
 
-def kind_by_name(name: str) -> str:
-    """What a column is by its name."""
-    return next((kind for kind, words in NAMES.items() if re.search(words, _bare(name), re.IGNORECASE)), "")
-
-
-def _of_unit(unit: str) -> str:
-    """What has this unit; "" for none of them."""
-    return UNITS.get((si_or_none(unit) or (1.0, ""))[1], "") if unit else ""
-
-
 def name_and_unit(channel: Channel) -> tuple[str, str]:
     """Name and unit of "Position_mm" or "Force (kip)", which palpate need not know; only where the file states none."""
-    if channel.unit != "1":
-        return channel.name, ""
-    if unknown := stated_unit(channel.name):
-        return channel.name[: channel.name.rindex(unknown)].rstrip(" (["), unknown
-    match = re.fullmatch(r"(.{2,}?)[ _.-]([A-Za-zµ°]+)", _bare(channel.name))
-    kind = _of_unit(match[2]) if match else ""
-    if match is None or not kind:
-        return channel.name, ""
-    named = kind_by_name(match[1])
-    agrees = named in ("", kind) or (named, kind) == ("position", "angle")
-    return (match[1], match[2]) if agrees else (channel.name, "")  # "pos_in" is inches, "force_in" what goes in
+    return (channel.name, "") if channel.unit != "1" else unit_in_name(channel.name)
 
 
 def marker_columns(recording: Recording) -> dict[str, list[str]]:

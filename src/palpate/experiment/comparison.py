@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from palpate.errors import PalpateError
+from palpate.experiment.stage.result import Result, read_result
 from palpate.findings import Finding, sentences
 from palpate.identify.shapes import with_shapes
 from palpate.model import Model
@@ -116,12 +118,15 @@ def _of_session(name: str) -> bool:
     return name.startswith("bias_")
 
 
-def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Results by label, as read from result.json -> one table: each number, and what they say together.
+def compare(given: Mapping[str, Result | Mapping[str, Any] | str | Path]) -> dict[str, Any]:
+    """Results by label -> one table: each number, and what they say together.
+
+    Each is a result, what `read_result` reads, or the path of a result.json or its folder.
 
     Results of different kinds of objects stand side by side where they share most numbers, and are never pooled; nor
     is a number that clearly differs, nor any where most do.
     """
+    results = {label: _content(one) for label, one in given.items()}
     if len(results) < 2:
         raise PalpateError("there is nothing to compare: give two results at least")
     kinds = {label: kind_of_result(r) for label, r in results.items()}
@@ -157,6 +162,12 @@ def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "findings": [f.as_json() for f in findings],
         "warnings": sentences(findings, fatal=False),
     }
+
+
+def _content(given: Result | Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
+    if isinstance(given, Result):
+        return given.data
+    return read_result(given) if isinstance(given, str | Path) else given
 
 
 def _comparable(kinds: Mapping[str, Kind], results: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,9 @@ REPLAYED_S, REPLAY_STEP_S = 100.0, 1e-3
 that bounce on a stop erred twice as much."""
 
 
-def run_experiment(experiment: Experiment[Any], tell: Tell = silent) -> Result:
-    """Identify what the experiment file asks for; `tell` is called as each step begins."""
+def run_experiment(experiment: Experiment[Any] | str | Path, tell: Tell = silent) -> Result:
+    """Identify what an experiment, or the file at this path, asks for; `tell` is called as each step begins."""
+    experiment = reading.experiment_of(experiment)
     config = experiment.config
     if config.stage == "motion":
         remedy = "`palpate inspect` shows the motion; stages that identify are `handle` and `body`"

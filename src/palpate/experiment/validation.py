@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.experiment.file.reading import Experiment, object_model
+from palpate.experiment.file.reading import Experiment, experiment_of, object_model
 from palpate.experiment.gates.explaining import MISFIT_PERCENT
 from palpate.experiment.gates.numbers import timed
 from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
@@ -53,12 +53,16 @@ class Validation:
         return bool(self.data["verdict"]["passed"])
 
 
-def validate(model: Model, experiment: Experiment[Any], tell: Tell = silent, *, path: Path | None = None) -> Validation:
+def validate(
+    model: Model, experiment: Experiment[Any] | str | Path, tell: Tell = silent, *, path: Path | None = None
+) -> Validation:
     """Judge a model by the recordings of an experiment: all its segments count, they need not be divided.
 
     `path`: where the model was read; a result.json beside it gives the intervals of its numbers and the data it saw.
     """
-    model = model.of_object()
+    if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PalpateError(f"a model is wanted, not {type(model).__name__!r}: palpate.Model.load(...) reads one")
+    experiment, model = experiment_of(experiment), model.of_object()
     prepared, fit = _refit(model, experiment, tell)
     tell("replaying", 0.7)
     signals = experiment.config.recordings.signals

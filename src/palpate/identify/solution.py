@@ -116,7 +116,7 @@ def natural_size(phi: FloatArray) -> FloatArray:
     return np.repeat([mass, np.sqrt(max(half_trace, 0.0) / mass), half_trace], [1, 3, 6])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
     """The result of a fit: a model with values, each an `Estimate` with its interval. `print(solution)` shows a table.
 
@@ -169,6 +169,11 @@ class Solution:
     def __getitem__(self, name: str) -> Estimate:
         """An estimate by name."""
         return {e.name: e for e in self.estimates}[name]
+
+    def __repr__(self) -> str:
+        """One line: print shows all."""
+        shown = ", ".join(f"{e.name} = {e.value:.4g} {e.unit}" for e in self.estimates[:6])
+        return f"<Solution of {self.model.name!r}: {shown}{', ...' if len(self.estimates) > 6 else ''}>"
 
     def __str__(self) -> str:
         """The estimates as a table, for `print`."""

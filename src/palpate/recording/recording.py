@@ -18,6 +18,7 @@ from palpate.errors import DataProblem, UnknownName
 from palpate.files import short_names
 from palpate.physics.arrays import ENOUGH, median, spread_rows
 from palpate.physics.units import parse_unit, shown_in
+from palpate.recording.naming import unit_in_name
 from palpate.tables import Styled, Table, data_frame, html, plain, table
 
 Array = NDArray[np.float64]
@@ -108,7 +109,7 @@ class Channel:
         return int(np.count_nonzero(absent if absent.ndim == 1 else absent.any(axis=1)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recording:
     """Channels by name, in file order; `recording["Door1"]` also finds "Subject:Door1" when it is unique."""
 
@@ -189,8 +190,14 @@ class Recording:
         """The same in a notebook."""
         return html(*self._shown())
 
-    def plot(self, *names: str) -> list[Any]:
-        """Channels over time, those of one unit together, as Matplotlib's axes; angles in deg. All unless named."""
+    def __repr__(self) -> str:
+        """One line: what print shows in full."""
+        source, shown = "" if self.source is None else f"{self.source.name!r}, ", ", ".join(list(self.channels)[:6])
+        more = ", ..." if len(self) > 6 else ""
+        return f"<Recording {source}{len(self)} channels: {shown}{more}>"
+
+    def plot(self, *names: str) -> Any:
+        """Channels over time, those of one unit together, as a Matplotlib figure; angles in deg. All unless named."""
         panels: dict[str, dict[str, tuple[Array, Array]]] = {}
         for channel in (self[name] for name in names or self.channels):
             factor, unit = shown_in(channel.unit)
@@ -318,8 +325,14 @@ def _channel_cells(channel: Channel) -> dict[str, str]:
     seen = channel.samples[np.isfinite(channel.samples)]
     reach = f"{factor * seen.min():.4g} … {factor * seen.max():.4g}" if len(seen) else "-"
     many = " (x, y, z)" if channel.samples.ndim == 2 else ""
-    cells = {"channel": channel.name + many, "from … to": reach, "unit": "" if unit == "1" else unit}
+    cells = {"channel": channel.name + many, "from … to": reach, "unit": shown_unit(channel) if unit == "1" else unit}
     return cells | {"missing": str(channel.missing), "clock": channel.clock.name}
+
+
+def shown_unit(channel: Channel) -> str:
+    """The unit of a channel for people; where the file states none, the one at the end of its name."""
+    named = unit_in_name(channel.name)[1] if channel.unit == "1" else ""
+    return f"{named} (by its name)" if named else "" if channel.unit == "1" else channel.unit
 
 
 def _one_clock(channels: Sequence[Channel], where: str) -> Clock:

@@ -35,6 +35,8 @@ from palpate.motion.wheels import RollingMotion
 from palpate.physics.arrays import FloatArray, least_squares, median, spread_rows
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
+from palpate.recording.naming import unit_in_name
+from palpate.recording.recording import shown_unit
 from palpate.report import plots
 from palpate.report.fit_plots import clock_figure, scene
 from palpate.report.page import Block, Figure, Json, Remarks, Section, Words, fold, folded, section
@@ -172,6 +174,7 @@ def describe(
             bent = np.diff(spread_rows(known.reshape(len(known), -1), _LOOKED_AT, 1 << 10), n=2, axis=1)
             noise = float(median(np.abs(bent, out=bent).ravel()) / 0.6745 / 6**0.5)
         data = {"name": c.name, "unit": c.unit, "frame": c.frame, "clock": c.clock.name, "missing": c.missing}
+        data |= {"unit_in_name": named} if c.unit == "1" and (named := unit_in_name(c.name)[1]) else {}
         channels.append(data | {"lowest": low, "highest": high, "noise": noise})
     return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}
 
@@ -222,7 +225,7 @@ def channels_table(
     records: list[dict[str, str]] = []
     for (data, channel), fault in zip(shown, faults, strict=True):
         marker, lost = channel.samples.ndim == 2 and channel.unit == "m", data["missing"]
-        cells = {"channel": channel.name, "unit": "mm" if marker else channel.unit}
+        cells = {"channel": channel.name, "unit": "mm" if marker else shown_unit(channel) or "1"}
         cells["missing"] = f"{lost} ({_percent(lost / len(channel.samples))})" if lost else "-"
         sizes = {key: data[key] and (1e3 if marker else 1.0) * data[key] for key in ("lowest", "highest", "noise")}
         cells |= {k: "-" if v is None else f"{v:.{3 if k == 'noise' else 5}g}" for k, v in sizes.items()}

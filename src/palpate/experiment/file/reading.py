@@ -43,7 +43,7 @@ SHORTEST_M, LONGEST_M = 0.01, 3.0
 """Links of what people move by hand."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Experiment(Generic[Config]):
     """A checked experiment file, and where its files are."""
 
@@ -55,6 +55,10 @@ class Experiment(Generic[Config]):
     """Line of each key, for messages."""
     sha256: str
     """Of the file as it was read: by the end of a long run it may be another."""
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<Experiment {str(self.source)!r}, stage {getattr(self.config, 'stage', '')}>"
 
     def path(self, file: str) -> Path:
         """A file named in the experiment."""
@@ -92,6 +96,15 @@ def shipped_experiments() -> dict[str, Path]:
     """The experiment files that come with palpate, by name."""
     folder = resources.files("palpate.experiment") / "paper"
     return {p.name.removesuffix(".yaml"): Path(str(p)) for p in folder.iterdir() if p.name.endswith(".yaml")}
+
+
+def experiment_of(given: Experiment[Any] | str | Path) -> Experiment[Any]:
+    """An experiment, or the one in the file that is named."""
+    if isinstance(given, Experiment):
+        return given
+    if isinstance(given, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return read_experiment(given)
+    raise PalpateError(f"an experiment or the path of its file is wanted, not {type(given).__name__!r}")
 
 
 def read_experiment(source: str | Path, *, data: str | Path | None = None, text: str | None = None) -> Experiment[Any]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.reading import Experiment, experiment_of
 from palpate.experiment.file.schema import MotionPart
 from palpate.experiment.file.sensors import SensorKeys, listed, numbered
 from palpate.experiment.stage import recordings
@@ -270,8 +271,12 @@ def capture(experiment: Experiment[Any], tell: Tell = silent, *, wrench: bool = 
     return CapturedMotion(body, frame, poses, devices, placement, up, tuple(findings))
 
 
-def build_motion(experiment: Experiment[MotionPart], tell: Tell = silent) -> CapturedMotion:
-    """Run the motion stage. What cannot be known is a finding; what is wrong in the file is an error."""
+def build_motion(experiment: Experiment[MotionPart] | str | Path, tell: Tell = silent) -> CapturedMotion:
+    """Run the motion stage of an experiment, or of the file at this path.
+
+    What cannot be known is a finding; what is wrong in the file is an error.
+    """
+    experiment = experiment_of(experiment)
     config, captured = experiment.config, capture(experiment, portion(tell, 0.0, 0.7), wrench=True)
     markers, body, poses, up = config.markers, captured.body, captured.poses, captured.up
     part, findings = config.derivatives, list(captured.findings)

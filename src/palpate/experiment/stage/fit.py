@@ -521,7 +521,8 @@ def fit_inputs(
         return fitted(inputs.stops, begun)
 
     elements, main = inputs.model.elements, inputs.mechanism.main
-    own = {e.stops.side for e in elements if e.stops is not None and e.acts_on == main}  # there the model explains it
+    ends = [e.stops for e in elements if e.stops is not None and e.acts_on == main]
+    own = [stop.side for stop in ends]  # there the model explains what pushes back
 
     def clear(fit: Fit, p: FloatArray | None = None) -> tuple[float, float] | None:
         return clear_of_contact(*along_travel(fit, p), fit.inputs.step, fit.inputs.stops, find_contact, own)

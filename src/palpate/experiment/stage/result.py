@@ -50,6 +50,8 @@ TRUTH_FILES = ("truth.json", "palpate-truth.json")
 NEEDED = ("title", "stage", "parameters", "rms", "verdict", "provenance")
 OF_A_PARAMETER = ("value", "unit", "ci95", "noise", "status")
 """What a result.json, and each of its parameters, must hold to be read."""
+_SHOWN = 6
+"""Numbers in the short form of a result."""
 WRENCH_AXES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 DRIVEN_BY = {
     "body": "body (pre-sensor part): drive it with the wrench of each sensor minus its zero",
@@ -103,7 +105,7 @@ class Case:
         return shown_as(self.model.mechanism.position_units[0])(position, spec)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result:
     """Everything that an identification says, as plain data (`data`, the content of result.json), and the model."""
 
@@ -148,12 +150,21 @@ class Result:
         """What `palpate identify` prints."""
         return plain(*result_lines(self.data)).lstrip("\n")
 
+    def __repr__(self) -> str:
+        """A line for the verdict and one for the numbers: print shows all."""
+        verdict = "passed" if self.passed else f"failed: {', '.join(self.data['verdict']['reasons'][:1])}"
+        entries = list(self.data["parameters"].items())
+        known = {n: "not known" if e["value"] is None else f"{e['value']:.4g} {e['unit']}" for n, e in entries[:_SHOWN]}
+        numbers = (f"{name} = {value}" for name, value in known.items())
+        more = ", ..." if len(entries) > _SHOWN else ""
+        return f"<Result {self.data['title']!r}, {verdict}\n {', '.join(numbers)}{more}; print(result) shows all>"
+
     def _repr_html_(self) -> str:
         """The same in a notebook."""
         return html(*result_lines(self.data))
 
-    def plot(self) -> list[Any]:
-        """Motion, measured and estimated effort and what is left between them, as Matplotlib's axes."""
+    def plot(self) -> Any:
+        """Motion, measured and estimated effort and what is left between them, as a Matplotlib figure."""
         if self.view is None:
             remedy = "see the figures in report.html beside it, or identify again with run_experiment"
             raise DataProblem(str(self.data["title"]), "a result from a file holds no signals to plot", remedy=remedy)

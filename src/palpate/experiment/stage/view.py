@@ -131,8 +131,8 @@ class View:
         known = np.zeros(0) if series is None else series.position[np.isfinite(series.position)]
         return series if len(known) and known.min() < known.max() else None
 
-    def plot(self, title: str) -> list[Any]:
-        """The coordinates, then measured, estimated and measured minus estimated effort, as Matplotlib's axes."""
+    def plot(self, title: str) -> Any:
+        """The coordinates, then measured, estimated and measured minus estimated effort, as a Matplotlib figure."""
         panels = list[Curves]()
         for series in self.coordinates:
             if np.isfinite(series.position).any():
