@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.interpolate import BPoly
 
 from palpate.elements import Coulomb, LoadedFriction, RigidBody, ScalarInertia, Viscous, check_element
 from palpate.errors import PalpateError
@@ -22,6 +23,7 @@ from tests.command import palpate
 from tests.conftest import needs_program
 from tests.drawer_files import TRUTH, simulate, write_capture, write_table
 from tests.oracles import gates_of_other_make as gates
+from tests.oracles.tables import save_table
 
 MU, WEIGHT = 0.06, TRUTH["m"] * 9.80665
 
@@ -172,3 +174,30 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(PalpateError, match="it uses the load, so it must be dry"):
         check_element(Sticky())
     assert not Model("tool", Free(), (RigidBody("phi"),)).uses_load
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.057])
+def test_friction_that_grows_with_the_pull_of_a_gentle_hand_is_in_the_intervals(tmp_path: Path, mu: float) -> None:
+    """A hand that hardly ever brakes feels 1 / (1 - mu) times everything: a mass 18 half widths off passed."""
+    rng, knots, targets = np.random.default_rng(0), [0.0, 1.5], [0.0, 0.0]
+    while knots[-1] < 62:
+        at = rng.uniform(0, 0.42)
+        moving = max(1.2, abs(at - targets[-1]) / 0.12) * rng.uniform(0.8, 1.3)
+        knots, targets = [*knots, knots[-1] + moving, knots[-1] + moving + 0.3], [*targets, at, at]
+    path, t = BPoly.from_derivatives(knots, [[x, 0.0, 0.0, 0.0] for x in targets]), np.arange(0, 60, 1 / 200)
+    q, speed, acceleration = (path.derivative(i)(t) if i else path(t) for i in range(3))
+    side = np.sign(np.where(np.abs(speed) > 1e-9, speed, 0.0))
+    needed = 6.2 * acceleration + 9.0 * speed + 3.1 * side
+    force = np.where(side == 0, 0.0, needed / (1 - mu * np.sign(needed * side)))
+    seen = q + rng.normal(0, 5e-5, len(t)), force + rng.normal(0, 0.2, len(t))
+    save_table(tmp_path / "log.csv", ["t", "q", "f"], np.column_stack([t, *seen]), "%.8g")
+    columns = "{q: {column: q, unit: m}, f: {column: f, unit: N}}, position: q, force: f"
+    (tmp_path / "body.yaml").write_text(
+        "object: drawer\nstage: body\nstops: [-10 mm, 450 mm]\nsegments: {train: [[1.6, 39]], test: [[39.5, 59.5]]}\n"
+        f"recordings: {{signals: {{file: log.csv, time: {{column: t, unit: s}}, columns: {columns}}}}}\n"
+    )
+    data = run_experiment(read_experiment(tmp_path / "body.yaml")).data
+    low, high = data["parameters"]["m"]["ci95"]
+    assert low < 6.2 < high
+    assert (high - low < 0.1) == (mu == 0)
+    assert any("dry friction may grow" in x for x in data["warnings"]) == (mu > 0)

@@ -32,6 +32,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (numbers.known_mass, "any"),
     (lacking.weight, "guided"),
     (lacking.lacking, "any"),
+    (lacking.suspected, "guided"),
     (explaining.ending, "any"),
     (explaining.conditioning, "imu"),
     (explaining.carry_over, "any"),

@@ -71,6 +71,21 @@ def lacking(case: Case) -> Iterator[Finding]:
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
 
 
+def suspected(case: Case) -> Iterator[Finding]:
+    """Friction that grows with the pull, where the motion hardly tells it from a heavier object."""
+    for x in () if case.lack is None else case.lack.suspected:
+        narrow = [e for e in case.solution.estimates if e.ci95 is not None]
+        moved = [
+            f"{e.name} by {x.shift[e.name]:+.2g} {e.unit}" for e in narrow if abs(x.shift[e.name]) > 1.96 * e.noise
+        ]
+        if moved:
+            evidence = (
+                "dry friction may grow with what presses on the guide, which hardly shows in this motion and would "
+                f"move {', '.join(moved)}; the intervals allow for it"
+            )
+            yield Finding("suspected", evidence, x.effect.place, "move it faster and brake it by hand now and then")
+
+
 def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Iterator[Finding]:
     """Where no effect explains what is left: numbers that differ between parts of the data, or how much it is."""
     for x in lack.parts:

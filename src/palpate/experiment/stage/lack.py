@@ -41,6 +41,9 @@ from palpate.physics.inertia import PHI_NAMES, body_regressor, drawing_jacobian
 
 SURE, LEAST = 3.0, 0.2
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
+SUSPECTED = 1.5
+"""Evidence from which friction that grows with the pull widens intervals: where the hand never brakes, a heavier object
+looks the same, and little is left to be seen."""
 BEYOND_NOISE = 1.2
 """What is left over the instruments' noise, from which anything is looked for, and ..."""
 UNEXPLAINED = 3.0
@@ -118,6 +121,12 @@ class LackOfFit:
     def times(self) -> FloatArray:
         """(rows,): what is left over the noise; 0 where there is no noise to compare with."""
         return np.where(self.noise > 0, self.left / np.where(self.noise > 0, self.noise, 1.0), 0.0)
+
+    @property
+    def suspected(self) -> tuple[Lack, ...]:
+        """Friction that grows with the pull, which may be there."""
+        found = (x for x in self.lacks if x.effect.cause == "friction-load" and x not in self.significant)
+        return tuple(x for x in found if x.evidence > SUSPECTED and x.coefficients.sum() > 0)
 
     def has(self, cause: str) -> bool:
         """Whether an effect of that cause is surely there."""
@@ -349,7 +358,9 @@ def white_noise(even: Even) -> FloatArray:
 
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     """The fit with intervals that allow for what effects missing from the model would change."""
-    surely = [x.shift for x in lack.significant if not x.doubt]  # else Bayes' rule says how much of it there is
+    surely = [
+        x.shift for x in (*lack.significant, *lack.suspected) if not x.doubt
+    ]  # else Bayes' rule says how much of it there is
     parts = {e.name: max((abs(shift[e.name]) for shift in surely), default=0.0) for e in fit.solution.estimates}
     for x in lack.parts:  # the number is one in the first part of the data and another in the second
         own = x.effect.place
