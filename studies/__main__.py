@@ -18,6 +18,7 @@ from studies import (
     motion,
     objects,
     priors,
+    series,
     turns,
     variants,
     wheelbarrows,
@@ -36,6 +37,7 @@ STUDIES: dict[str, ModuleType] = {
     "objects": objects,
     "priors": priors,
     "turns": turns,
+    "series": series,
 }
 SEEDS = {
     "handles": 200,
@@ -50,6 +52,7 @@ SEEDS = {
     "objects": 20,
     "priors": 100,
     "turns": 40,
+    "series": 20,
 }
 
 

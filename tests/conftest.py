@@ -50,17 +50,8 @@ LONG = (
     *("extrinsics", "rolling_stage", "body_contradicted", "replay", "clocks", "twin_door", "validation"),
     *("rolling_mechanism", "lost_rows", "export_mjcf", "own_objects", "slope", "cli_inspect", "export_command"),
     *("rolling_result", "comparison", "imu_noise", "twin", "shapes", "takes", "derivatives", "variants"),
-    *(
-        "lookalikes",
-        "export_js",
-        "rolling_options",
-        "rolling_poor",
-        "notebook",
-        "turns",
-        "judging_pages",
-        "readme",
-        "site",
-    ),
+    *("lookalikes", "series", "export_js", "rolling_options", "rolling_poor", "notebook", "turns", "judging_pages"),
+    *("readme", "site"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""

@@ -78,6 +78,10 @@ class Model:
                 raise PalpateError(
                     f"{where}: lever is for a hinge alone; leave it out, the force across is measured here"
                 )
+            if e.acts_on in self.mechanism.unmeasured and (e.weighs or e.memory):
+                what = "weight" if e.weighs else "a force that remembers its way"
+                wrong = f"{what} cannot act on {e.acts_on!r}, which nobody measures"
+                raise PalpateError(f"{where}: {wrong}; a constant force is {{type: spring, order: 0}}")
             if e.memory and not self._has_position(e.acts_on):
                 raise PalpateError(f"{where}: it remembers positions, and {e.acts_on!r} has only a speed")
         object.__setattr__(self, "elements", tuple(e.on(coordinates, directions) for e in self.elements))

@@ -32,6 +32,7 @@ from palpate.elements.presliding import Presliding as Presliding
 from palpate.elements.spring import Hysteresis as Hysteresis
 from palpate.elements.spring import PolynomialSpring as PolynomialSpring
 from palpate.elements.spring import SmoothTable as SmoothTable
+from palpate.elements.spring import Stiffness as Stiffness
 from palpate.elements.spring import Table as Table
 from palpate.elements.strut import GasStrut as GasStrut
 from palpate.elements.tyre import TyreSlip as TyreSlip
@@ -40,7 +41,7 @@ ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
     {
         e.type: e
         for e in (
-            *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, SmoothTable),
+            *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Stiffness, Table, SmoothTable),
             *(GasStrut, Magnet, Latch, Detent, EndStop),
             *(Viscous, Coulomb, Stribeck, LoadedFriction, Drag, Hysteresis, Presliding, ZoneDamper),
             *(WheelSpin, TyreSlip, Foot, FootFriction),

@@ -111,6 +111,22 @@ class PolynomialSpring(Element):
 
 
 @dataclass(frozen=True, slots=True)
+class Stiffness(Element):
+    """tau = k q: something soft that is not stretched where its coordinate is zero, as between two bodies in series."""
+
+    name: str = "k"
+    acts_on: str = "coupling"
+    type: ClassVar[str] = "stiffness"
+    coefficient: ClassVar[str] = "N m/rad"
+    stores: ClassVar[bool] = True
+    needs: ClassVar[str] = "start, stop and turn it round faster"
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """How far it is stretched."""
+        return (k.coordinates[self.acts_on].position,)
+
+
+@dataclass(frozen=True, slots=True)
 class _OverKnots(Element):
     """A force that changes its law at knots (rad or m), with one parameter per knot."""
 

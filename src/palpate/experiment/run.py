@@ -24,6 +24,7 @@ from palpate.experiment.stage.belief import Handles
 from palpate.experiment.stage.compensation import Compensation, compensation
 from palpate.experiment.stage.contact import Contact
 from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
+from palpate.experiment.stage.inner import with_inner_states
 from palpate.experiment.stage.inputs import Inputs
 from palpate.experiment.stage.joint import joint
 from palpate.experiment.stage.lack import LackOfFit, lack_of_fit, with_model_part
@@ -194,7 +195,7 @@ def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -
     assert used is not None
     wrench = fit.wrench_of(model)
     try:
-        states = mechanism.states(fit.moved.motion)
+        states = with_inner_states(fit.balance.kinematics, mechanism, mechanism.states(fit.moved.motion))
         if mechanism.main is not None:
             if inputs.stops is not None:
                 model = with_stops(model, *inputs.stops)

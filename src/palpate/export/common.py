@@ -90,6 +90,10 @@ def object_to_export(model: Model, *, by_motion: bool = False) -> tuple[Model, l
         for option in old
         if old[option] != new[option]
     ]
+    if by_motion and bare.mechanism.unmeasured:
+        inner, between = bare.mechanism.unmeasured
+        left_out.append(f"{inner}, {between}: this format has both bodies as one; what is soft between is lost")
+    moving = moving if by_motion else replace(moving, mechanism=moving.mechanism.apart())
     return moving, left_out
 
 

@@ -19,13 +19,15 @@ from palpate.mechanisms.planar import Planar as Planar
 from palpate.mechanisms.ratio_table import RatioTable as RatioTable
 from palpate.mechanisms.rolling import Rolling as Rolling
 from palpate.mechanisms.screw import Screw as Screw
+from palpate.mechanisms.series import SeriesHinge as SeriesHinge
+from palpate.mechanisms.series import SeriesSlide as SeriesSlide
 from palpate.mechanisms.slide import Slide as Slide
 from palpate.mechanisms.track_arm import TrackArm as TrackArm
 from palpate.mechanisms.two_points import TwoPoints as TwoPoints
 from palpate.mechanisms.universal import Universal as Universal
 
 MECHANISMS: Mapping[str, type[Any]] = MappingProxyType(
-    {m.type: m for m in (Free, Hinge, Slide, Screw, Universal, Ball, Rolling, Planar)}
+    {m.type: m for m in (Free, Hinge, Slide, Screw, SeriesHinge, SeriesSlide, Universal, Ball, Rolling, Planar)}
 )
 """The mechanism types that an object file may name."""
 LINKAGES: Mapping[str, type[Any]] = MappingProxyType(

@@ -193,6 +193,11 @@ class Mechanism(ABC):
         return ()
 
     @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """Coordinates that follow from the motion by the dynamics alone (`apart`): they depend on the parameters."""
+        return ()
+
+    @property
     def joints(self) -> tuple[Joint, ...]:
         """The chain of joints from the ground to the body frame."""
         return ()
@@ -337,6 +342,10 @@ class Mechanism(ABC):
 
     def forward(self) -> Self:
         """The same mechanism as a runtime must see it: friction that takes energy out."""
+        return self
+
+    def apart(self) -> Mechanism:
+        """The same with a freedom for each body, where some are `unmeasured`: as a runtime must step them."""
         return self
 
     def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Self:

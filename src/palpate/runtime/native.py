@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -60,14 +61,7 @@ def compiled(terms: StepTerms, steps: int) -> Run | None:
     step, fill = c_step(terms)
     fill |= {"name": "model", "NAME": "MODEL"}
     source = filled("\n".join([HEADERS, declared, step, _template("run.c")]), fill)
-    try:
-        with tempfile.TemporaryDirectory() as name:
-            file, out = Path(name) / "model.c", Path(name) / "model.so"
-            file.write_text(source, encoding="utf-8")
-            compile_c(compiler, [file], out, "-O0", shared=True)  # a faster step would not make up for more
-            library = ctypes.CDLL(str(out))
-    except OSError as e:
-        raise PalpateError(f"what the compiler {compiler} made cannot be loaded: {e}") from e
+    library = _library(compiler, source, "-O0")  # a faster step would not make up for more
     double, long = ctypes.c_void_p, ctypes.c_long
     library.run.argtypes, library.run.restype = (double, long, double, double), long
 
@@ -78,6 +72,31 @@ def compiled(terms: StepTerms, steps: int) -> Run | None:
         return path if done == len(wrenches) else None
 
     return run
+
+
+def compiled_function(
+    e: Equations, kernels: Kernels, template: str, name: str, constants: Mapping[str, str] | None = None
+) -> object:
+    """A function of a template in C that calls these kernels, whose parameters are an array; None: no compiler."""
+    compiler = find_compiler() if os.name == "posix" else None
+    if compiler is None:
+        return None
+    defined = [f"#define {key} {value}" for key, value in (constants or {}).items()]
+    parts = [HEADERS, "typedef double @name@_parameters;", *defined, *(_function(e, k, x) for k, x in kernels.items())]
+    return getattr(_library(compiler, filled("\n".join([*parts, _template(template)]), {"name": "model"})), name)
+
+
+@lru_cache(maxsize=32)
+def _library(compiler: str, source: str, flag: str = "-O2") -> ctypes.CDLL:
+    """What a compiler makes of a source."""
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            file, out = Path(name) / "model.c", Path(name) / "model.so"
+            file.write_text(source, encoding="utf-8")
+            compile_c(compiler, [file], out, flag, shared=True)
+            return ctypes.CDLL(str(out))
+    except OSError as e:
+        raise PalpateError(f"what the compiler {compiler} made cannot be loaded: {e}") from e
 
 
 def c_step(terms: StepTerms, also: Kernels | None = None) -> tuple[str, dict[str, str]]:

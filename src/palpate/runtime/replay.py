@@ -130,7 +130,8 @@ def replay(
     """Step the model through a recording, window by window, each from the measured state at its first sample.
 
     `times_s` (samples,), even; `wrench` (samples, 6) of the person on the object, in the body frame about its origin;
-    `states` (samples, len(state)) as the mechanism names them, measured. NaN is what is not known: a window has none.
+    `states` (samples, len(state)) as the mechanism names them (`apart`), measured. NaN is what is not known: a window
+    has none.
     Between samples the wrench is linear. The step is the longest up to `dt` that divides the period of the samples;
     positions and speeds are staggered by half of it (`half_step_back`), so that what shows is the model's error, not
     the step's. A window counts, and is played, if it travels at least `least_travel` (rad, or m where nothing turns);
@@ -142,7 +143,7 @@ def replay(
         played = replay(model, times_s, wrench, np.column_stack([angle, speed]))
         math.degrees(played.rms)
     """
-    mechanism, count = model.mechanism, len(times_s)
+    mechanism, count = model.mechanism.apart(), len(times_s)
     guided, names = mechanism.main is not None, mechanism.state
     shown_names, units = _shown(mechanism)
     unit = "rad" if "rad" in units else "m"

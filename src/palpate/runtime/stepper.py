@@ -700,7 +700,7 @@ def moving(model: Model) -> Model:
     """The model as it moves: without the instruments, its values possible, its mechanism as the runtime must see it."""
     model = model.of_object()
     model.check_values()
-    return replace(model, mechanism=model.mechanism.forward())
+    return replace(model, mechanism=model.mechanism.forward().apart())
 
 
 def has_one_freedom(model: Model) -> bool:

@@ -31,6 +31,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (channels.hum, "any"),
     (numbers.known_mass, "any"),
     (lacking.weight, "guided"),
+    (lacking.not_found, "guided"),
     (lacking.lacking, "any"),
     (lacking.suspected, "guided"),
     (explaining.ending, "any"),

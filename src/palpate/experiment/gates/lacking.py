@@ -31,6 +31,8 @@ UNLIKELY = 3.0
 """Times a spline's curve between the knots of a table from which straight lines are wrong; the intervals hold less."""
 BUILT_UP = (0.25, 1.0)
 """Thresholds over the width in which a force follows a reversal."""
+SERIES_LOUD = 1.3
+"""The same of two bodies in series, whose numbers hang on every detail of what is left."""
 TOO_LOUD, TOO_MUCH = 10.0, 0.1
 """What is left without a name, in multiples of the instruments' noise and as a share of the wrench, that no model may
 leave."""
@@ -99,7 +101,7 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
             remedy = "look for what differs between them: temperature, wear, a helping hand"
             yield Finding("parts", evidence, e.name, remedy)
             break
-    if lack.times[row] > UNEXPLAINED:
+    if lack.times[row] > (UNEXPLAINED if case.fit.inputs.inner is None else SERIES_LOUD):
         evidence = f"{beside}, and none of the effects tested explains it"
         name = case.model.mechanism.rows[row].name
         severity = Severity.FATAL if _too_much(case, lack, row) else Severity.WARNING
@@ -108,11 +110,24 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
 
 
 def _too_much(case: Case, lack: LackOfFit, row: int) -> bool:
+    if case.fit.inputs.inner is not None:
+        return bool(lack.times[row] > SERIES_LOUD)
     return bool(lack.times[row] > TOO_LOUD and lack.left[row] > TOO_MUCH * float(np.std(case.fit.rows()[:, row, -1])))
 
 
 def _instruments(case: Case) -> set[str]:
     return {n for e in case.model.elements if e.instrument for n in case.model.names_of(e)}
+
+
+def not_found(case: Case) -> Iterator[Finding]:
+    """Two bodies in series for which the search ended before nothing nearby left less."""
+    inner = case.fit.inputs.inner
+    if inner is not None and not inner.found:
+        evidence = "the search for both bodies ended on the way: other numbers nearby leave less"
+        remedy = (
+            "record quicker strokes and reversals, or leave out what the motion does not show (elements:, without:)"
+        )
+        yield Finding("unexplained", evidence, case.model.mechanism.unmeasured[0], remedy, Severity.FATAL)
 
 
 def weight(case: Case) -> Iterator[Finding]:
@@ -289,9 +304,11 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
 def _give(case: Case, lack: Lack) -> tuple[str, str]:
     unit, c = case.model.mechanism.coordinates[lack.effect.place], float(lack.coefficients[0])
     stiffness = f"{1e-3 / c:.2g} N/mm" if unit == "m" else f"{np.radians(1.0) / c:.2g} N m/deg"
+    series = "series-slide" if unit == "m" else "series-hinge"
     return (
         f"is a position measured on the hand's side of something soft, of about {stiffness}",
-        "measure it on the object itself, make stiffer what is between, or have it removed (compensate: true)",
+        "measure it on the object itself, make stiffer what is between, or have it removed (compensate: true); with a "
+        f"mass on either side, describe two bodies (mechanism: {{type: {series}}})",
     )
 
 

@@ -159,7 +159,8 @@ class _Judge:
         unseen = self._unseen(element.scopes[j]) if element.scopes else ""
         if unseen:
             return unseen
-        column = np.abs(self.rows[:, :, i])
+        inner = self.fit.inputs.inner
+        column = np.abs(self.rows[:, :, i] if inner is None else np.nan_to_num(inner.slopes[i])[:, None])
         if not len(column) or column.max() < 1e-9:
             return "the motion never shows it"
         if e.name in self.alike:

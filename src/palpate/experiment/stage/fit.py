@@ -22,6 +22,7 @@ from palpate.experiment.stage.inputs import (
     move,
     whole_balance,
 )
+from palpate.experiment.stage.series import lead
 from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
@@ -496,6 +497,14 @@ def fit_inputs(
     nearly the same inputs. find_contact: stops are moved inwards as far as something not in the model, of this kind,
     is felt near the ends of the travel.
     """
+    if inputs.mechanism.unmeasured and (inputs.inner is None or inputs.inner.mechanism != inputs.mechanism):
+
+        def led(other: Inputs, find: bool) -> Fit:
+            other = lead(other, plan.segments)
+            return fit_inputs(other, segments, plan, noise=noise, near=near, find_contact=find, tell=tell)
+
+        fit = led(inputs, find_contact)
+        return fit if fit.inputs.stops == inputs.stops else led(fit.inputs, False)
     if inputs.effort is None and any(e.uses_effort for e in inputs.model.elements):
 
         def between(other: Inputs, find: Contact | None = None) -> Fit:

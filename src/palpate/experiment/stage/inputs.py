@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.elements import SensorBias
+from palpate.experiment.stage.inner import Inner, compressed_innovations, followed, observed, settled_in
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, build_balance, compress
 from palpate.identify.balance import Segment, compress_each, merge
 from palpate.mechanisms import Mechanism
@@ -249,6 +250,8 @@ class Inputs:
     """(sensors, 6): by how much the zeros are taken to be off, N and N m."""
     effort: Mapping[str, float] | None = None
     """Of a fit before, by whose values the hand's effort is predicted for elements that follow it."""
+    inner: Inner | None = None
+    """By which values a body that nobody measured is led; None: it goes along with the measured one."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -405,7 +408,10 @@ def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateM
     f = inputs.filtering
     if inputs.smoothed is not None:
         return inputs.smoothed.motion if window_s is None else inputs.smoothed.over(window_s, f.order)
-    return coordinate_motion(inputs.times_s, inputs.q, window_s=window_s or f.window_s, order=f.order, ends=f.published)
+    q, plain = inputs.q, replace(inputs, inner=None)
+    if inputs.inner is not None and window_s is None:
+        q = observed(inputs.model, inputs.inner, inputs.times_s, q, body_wrench(plain, motion_of(plain)))
+    return coordinate_motion(inputs.times_s, q, window_s=window_s or f.window_s, order=f.order, ends=f.published)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -531,7 +537,7 @@ def motion_noise(inputs: Inputs) -> dict[str, float]:
 def rest_of(inputs: Inputs) -> tuple[BoolArray, BoolArray]:
     """(samples,): where nobody can tell which way a coordinate with dry friction moves, and where it is still."""
     mechanism = inputs.mechanism
-    names = _dry(inputs) or (() if mechanism.pivot else mechanism.moving)
+    names = _dry(inputs) or (() if mechanism.pivot or mechanism.unmeasured else mechanism.moving)
     if inputs.imu is not None or not names:
         never = np.zeros(len(inputs.times_s), dtype=bool)
         return never, never
@@ -667,6 +673,7 @@ def whole_balance(inputs: Inputs, moved: Moved, other: Balance | None = None) ->
     plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
     sigma = plain if inputs.sigma is None else inputs.sigma
     balance = build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used, effort=inputs.effort)
+    balance = followed(balance, inputs.inner)
     return low_passed_friction(inputs, balance, rests_of(moved.resting)) if moved.sharp else balance
 
 
@@ -687,7 +694,7 @@ def low_passed_friction(inputs: Inputs, balance: Balance, rests: BoolArray | Non
     if inputs.filtering.published or rate_hz(inputs.sensors[0].wrench.times_s) < FASTER * inputs.rate_hz:
         return balance
     coordinates = dict(balance.kinematics.coordinates)
-    for name in {e.acts_on for e in inputs.model.elements if e.dry}:
+    for name in {e.acts_on for e in inputs.model.elements if e.dry}.difference(inputs.mechanism.unmeasured):
         c = coordinates[name]
         coordinates[name] = replace(c, side=resampled_sign(np.asarray(c.speed, dtype=float), rests))
     return replace(balance, kinematics=replace(balance.kinematics, coordinates=coordinates))
@@ -748,6 +755,9 @@ def compressed(
     inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance, noise: MotionNoise | None = None
 ) -> Compressed:
     """The segments of a `whole_balance`. Where something rests, only the rows that its friction does not enter."""
+    if inputs.inner is not None:
+        used = settled_in(inputs.times_s, [moved.known & inputs.inside([s]) for s in segments])
+        return compressed_innovations(whole, inputs.inner, inputs.q[:, 0], projected(whole)[:, 0], used)
     moving = compress(fit_balance(inputs, moved, whole), segments, noise=noise)
     still = balance_at_rest(inputs, moved, segments, whole)
     return moving if still is None else joined_with(moving, compress(still, segments))
@@ -760,6 +770,8 @@ def compressed_each(
 
     Their pieces are joined, which is enough for values.
     """
+    if inputs.inner is not None:
+        return [compressed(inputs, moved, segments, replace(whole, wrench=wrench)) for wrench in wrenches]
     moving = compress_each(fit_balance(inputs, moved, whole), wrenches, segments, joined=True)
     still = balance_at_rest(inputs, moved, segments, whole)
     if still is None:

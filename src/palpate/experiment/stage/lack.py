@@ -14,6 +14,7 @@ from palpate.elements import Gravity
 from palpate.errors import PalpateError
 from palpate.experiment.file.sensors import numbered
 from palpate.experiment.stage.fit import Fit, Off, natural_sizes
+from palpate.experiment.stage.inner import Inner, stacked_innovations
 from palpate.experiment.stage.inputs import (
     Inputs,
     Moved,
@@ -26,6 +27,7 @@ from palpate.experiment.stage.inputs import (
     whole_balance,
     zeros_of,
 )
+from palpate.experiment.stage.led import led_rows, left_more
 from palpate.experiment.stage.variations import estimated
 from palpate.files import finite
 from palpate.identify.balance import EACH, Balance, Rows, Segment, filled, stack_rows
@@ -174,6 +176,9 @@ class Bench:
 
     def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
         """What each effect would explain; effects: of a fit."""
+        if self.fit.inputs.inner is not None:  # both bodies are where all instruments together have them: no noise
+            seen = [replace(e, columns=e.of(self.rows), only=None) for e in effects(self.fit)]
+            return lacks(self.leftover, seen, Noise(seen, self.noise))
         return lacks(self.leftover, effects(self.fit), Noise(effects(self.noisy), self.noise))
 
 
@@ -186,12 +191,24 @@ def bench(fit: Fit) -> Bench:
     low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
     rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels, whole=at is None)
     residuals = fit.left_of(fit.balance)
+    if fit.inputs.inner is not None:
+        return _led_bench(fit, fit.inputs.inner, segments, noisy, rows)
     noise = rows.taken((noisy.left_of(noisy.balance) - residuals)[None])[0]
     before = residuals if at is None else whole.left_of(whole.balance)
     beside = [_left_more(fit if at is None else whole, before, x) for x in _unsure(fit)]
     others = [*(x if at is None else x[:, at] for x in beside), *_unsure_shapes(fit), *_scale(fit)]
     unsure = rows.taken(np.array(others)) if others else None
     return Bench(fit, segments, noisy, rows, noise, leftover(rows, fit.solution, unsure))
+
+
+def _led_bench(fit: Fit, inner: Inner, segments: Sequence[Segment], noisy: Fit, like: Rows) -> Bench:
+    """Of two bodies in series: in what is left of positions."""
+    rows, at = led_rows(inner, fit.inputs, fit.moved, segments)
+    noise = left_more(inner, noisy.inputs, fit.moved, segments, rows, at)
+    force = projected(fit.balance)[:, 0]
+    own = stacked_innovations(rows, at, like, inner, fit.inputs.q[:, 0], force)
+    unsure = [left_more(inner, x.inputs, fit.moved, segments, rows, at) for x in _unsure(fit)]
+    return Bench(fit, segments, noisy, own, noise, leftover(own, fit.solution, np.array(unsure) if unsure else None))
 
 
 def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment], NDArray[np.int64] | None]:
@@ -244,6 +261,8 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     left, noise = (np.sqrt((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples) / weights for x in both)
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
     noise = np.where(counts, np.hypot(noise, SILENT * np.std(_measured(fit), axis=0)), 0.0)
+    if fit.inputs.inner is not None:  # how much more than the measured force pushes the bodies
+        left, noise = np.array([fit.inputs.inner.pushed]), np.array([fit.inputs.inner.noise])
     times = float((left / np.where(noise > 0, noise, np.inf)).max())
     tested = tests.test(_effects)
     if times > UNEXPLAINED and not any(x.share > NEARLY_ALL and x.evidence > SURE for x in tested):
@@ -453,11 +472,17 @@ def _left_more_by_shapes(fit: Fit, shapes: Mapping[str, float]) -> FloatArray:
 
 def _effects(fit: Fit) -> Iterator[Effect]:
     mechanism = fit.inputs.mechanism
-    for name in mechanism.moving or ((mechanism.main,) if mechanism.main else ()):
+    inner = mechanism.unmeasured[:1]  # of two bodies in series the inner one is the object
+    for name in inner or mechanism.moving or ((mechanism.main,) if mechanism.main else ()):
         yield from _along(fit, name)
+    own = [(e.constant, e.acts_on) for e in fit.inputs.model.elements if inner]
     for name, c in fit.balance.kinematics.coordinates.items():
+        if name in mechanism.unmeasured[1:]:
+            continue
         speed, acceleration, *ratio = _filled(fit, c.speed, c.acceleration, *c.ratio)
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
+            if (cause, name) in own:
+                continue
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_options(fit)
     yield from _of_tables(fit)
@@ -655,7 +680,7 @@ def _of_body(fit: Fit) -> list[FloatArray] | None:
 def _play(fit: Fit) -> Iterator[Lack]:
     """Play between hand and object: what is left stands around the moments in which the force changes sides."""
     inputs = fit.inputs
-    if inputs.main is None or inputs.imu is not None:
+    if inputs.main is None or inputs.imu is not None or inputs.inner is not None:
         return
     left, predicted = (x[0] for x in of_all_samples(fit))
     force = left + predicted
@@ -772,8 +797,8 @@ def give(fit: Fit) -> Iterator[Effect]:
     The object is at q - s f; the coefficient is the softness s, rad/(N m) or m/N.
     """
     inputs = fit.inputs
-    if inputs.main is None or inputs.imu is not None or len(inputs.mechanism.rows) != 1:
-        return
+    if inputs.main is None or inputs.imu is not None or len(inputs.mechanism.rows) != 1 or inputs.inner is not None:
+        return  # between two bodies in series it is a parameter
     force, residuals = np.nan_to_num(projected(fit.balance)), fit.left_of(fit.balance)
     softness = GIVES * inputs.step / max(float(np.std(force)), 1e-300)
     with suppress(PalpateError):  # out of a linkage's reach

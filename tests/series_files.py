@@ -1,0 +1,141 @@
+"""Two bodies in series that somebody else simulated: SciPy's ODE, noise by NumPy, files by the csv module."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import cos, pi, sin, sqrt, tanh
+from pathlib import Path
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+OBJECT = """# A drawer behind something soft: position and force are measured on the hand's side of an adapter
+# or a strap that gives way. Two bodies slide along x: `slide` is the measured one, `inner` the drawer itself, which
+# nobody sees, `coupling` what is between them. Lengths in m, zero when shut.
+name: drawer-soft
+mechanism:
+  type: series-slide
+elements:
+  - {type: inertia, name: m_1, acts_on: slide}
+  - {type: inertia, name: m_2, acts_on: inner}
+  - {type: stiffness, name: k, acts_on: coupling}
+  - {type: viscous, name: c, acts_on: coupling}
+  - {type: viscous, name: b_v, acts_on: inner}
+  - {type: coulomb, name: b_c, acts_on: inner}
+"""
+RATE_HZ, LENGTH_S = 250.0, 64.0
+SLIPS = 1e-6
+"""m/s over which friction changes sides."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A drawer behind an adapter: the hand holds m_1, k and c lead to m_2 on its runners. SI units."""
+
+    m_1: float = 0.6
+    m_2: float = 6.0
+    k: float = 9e3
+    c: float = 25.0
+    b_v: float = 8.0
+    b_c: float = 4.0
+    noise_m: float = 5e-5
+    noise_n: float = 0.03
+    stribeck: float = 0.0
+    third: tuple[float, float] = (0.0, 0.0)
+    """Mass (kg) and stiffness (N/m) of a third body behind the second."""
+    hand: tuple[float, ...] = field(default=(0.0,) * 6)
+    """How the hand's motion differs, from -1 to 1."""
+
+    @property
+    def truth(self) -> Mapping[str, float]:
+        """By parameter."""
+        return {name: getattr(self, name) for name in ("m_1", "m_2", "k", "c", "b_c", "b_v")}
+
+
+def random_pair(seed: int) -> Pair:
+    """Stiffness 2 to 40 N/mm."""
+    rng = np.random.default_rng([seed, 17])
+
+    def between(low: float, high: float) -> float:
+        return float(low * (high / low) ** rng.uniform())
+
+    m_1, m_2, k = between(0.3, 1.5), between(3, 12), between(2e3, 40e3)
+    c = 2 * between(0.03, 0.2) * sqrt(k * m_2)
+    b_v, b_c = between(3, 15), between(2, 8)
+    rng.uniform()  # drawn once for what is no longer there: seeds stay the same pairs
+    hand = tuple(rng.uniform(-1, 1, 6).tolist())
+    return Pair(m_1, m_2, k, c, b_v, b_c, hand=hand)
+
+
+def wanted(pair: Pair, t: float) -> float:
+    """Where the hand wants to be, m: still, a slow pass, then quicker and quicker strokes; turned round sharply."""
+    a, b, c, d, e, _ = pair.hand
+    if t < 24:
+        return 0.2 * (1 - cos(2 * pi * (t - 4) / 20)) if t >= 4 else 0.0
+    u = t - 26
+    slow, quick, fast = 0.5 + 0.1 * a, 1.3 + 0.25 * b, 2.9 + 0.5 * c
+    x = (
+        0.2
+        + 0.1 * sin(2 * pi * slow * u)
+        + (0.04 + 0.01 * d) * sin(2 * pi * quick * u + e)
+        + 0.008 * sin(2 * pi * fast * u)
+    )
+    begin = min(max(u / 1.5, 0.0), 1.0) * min(max((LENGTH_S - 1 - t) / 1.5, 0.0), 1.0)
+    return x * begin * begin * (3 - 2 * begin)
+
+
+def simulate(pair: Pair, length_s: float = LENGTH_S) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Times (s), outer and inner position (m), and the hand's force (N) at `RATE_HZ`."""
+    t, K, D = np.arange(0, length_s, 1 / RATE_HZ), 1500.0, 110.0
+    m_3, k_3 = pair.third
+
+    def pushed(s: float, x: float, v: float) -> float:
+        ahead = (wanted(pair, s + 1e-4) - wanted(pair, s - 1e-4)) / 2e-4
+        return K * (wanted(pair, s) - x) + D * (ahead - v)
+
+    def slope(s: float, y: np.ndarray) -> list[float]:
+        x, v, u, w, *more = y.tolist()
+        passed = pair.k * (x - u) + pair.c * (v - w)
+        level = pair.b_c + pair.stribeck * np.exp(-((w / 0.03) ** 2))
+        moves = passed - pair.b_v * w - level * tanh(w / SLIPS)
+        rates = [v, (pushed(s, x, v) - passed) / pair.m_1, w, 0.0]
+        if m_3:
+            at, fast = more
+            behind = k_3 * (u - at) + 0.05 * sqrt(k_3 * m_3) * (w - fast)
+            rates += [fast, behind / m_3]
+            moves -= behind
+        rates[3] = moves / pair.m_2
+        return rates
+
+    start = [0.0] * (6 if m_3 else 4)
+    y = solve_ivp(slope, (0, length_s), start, t_eval=t, rtol=1e-9, atol=1e-11, max_step=2e-3, method="LSODA").y
+    return t, y[0], y[2], np.array([pushed(*at) for at in zip(t.tolist(), y[0].tolist(), y[1].tolist(), strict=True)])
+
+
+def write(folder: Path, pair: Pair, seed: int = 0, *, keys: str = "") -> Path:
+    """A plain table of position and force on the hand's side, and its experiment file."""
+    rng, (t, x, _, f) = np.random.default_rng([seed, 18]), simulate(pair)
+    rows = np.column_stack([t, x + rng.normal(0, pair.noise_m, len(t)), f + rng.normal(0, pair.noise_n, len(t))])
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "log.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["t", "x", "F"])
+        writer.writerows([f"{a:.4f}", f"{b:.7f}", f"{c:.5f}"] for a, b, c in rows.tolist())
+    (folder / "drawer-soft.yaml").write_text(OBJECT)
+    path = folder / "series.yaml"
+    path.write_text(
+        f"""object: drawer-soft.yaml
+stage: body
+{keys}recordings:
+  signals:
+    file: log.csv
+    time: {{column: t, unit: s}}
+    columns: {{x: {{column: x, unit: m}}, f: {{column: F, unit: N}}}}
+    position: x
+    force: f
+segments: {{static: [0.5, 3.5], quasi_static: [4, 24], train: [27, 48], test: [48.5, 62]}}
+"""
+    )
+    return path
