@@ -11,28 +11,18 @@ from pathlib import Path
 import numpy as np
 from scipy.integrate import solve_ivp
 
-OBJECT = """# A drawer behind something soft: position and force are measured on the hand's side of an adapter
-# or a strap that gives way. Two bodies slide along x: `slide` is the measured one, `inner` the drawer itself, which
-# nobody sees, `coupling` what is between them. Lengths in m, zero when shut.
-name: drawer-soft
-mechanism:
-  type: series-slide
-elements:
-  - {type: inertia, name: m_1, acts_on: slide}
-  - {type: inertia, name: m_2, acts_on: inner}
-  - {type: stiffness, name: k, acts_on: coupling}
-  - {type: viscous, name: c, acts_on: coupling}
-  - {type: viscous, name: b_v, acts_on: inner}
-  - {type: coulomb, name: b_c, acts_on: inner}
-"""
 RATE_HZ, LENGTH_S = 250.0, 64.0
 SLIPS = 1e-6
 """m/s over which friction changes sides."""
+REACH_M = 0.35
+"""Of a lever: where the hand holds it, from the axis. By the hand's travel it moves as a drawer does."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A drawer behind an adapter: the hand holds m_1, k and c lead to m_2 on its runners. SI units."""
+    """The hand holds m_1, k and c lead to m_2, which rubs: a drawer behind an adapter, or a lever before what it turns.
+    SI units, of a lever in rad.
+    """
 
     m_1: float = 0.6
     m_2: float = 6.0
@@ -45,13 +35,36 @@ class Pair:
     stribeck: float = 0.0
     third: tuple[float, float] = (0.0, 0.0)
     """Mass (kg) and stiffness (N/m) of a third body behind the second."""
+    play: float = 0.0
+    """Between the two, from side to side."""
     hand: tuple[float, ...] = field(default=(0.0,) * 6)
     """How the hand's motion differs, from -1 to 1."""
+    turns: bool = False
 
     @property
     def truth(self) -> Mapping[str, float]:
         """By parameter."""
-        return {name: getattr(self, name) for name in ("m_1", "m_2", "k", "c", "b_c", "b_v")}
+        names = {"m_1": "I_1", "m_2": "I_2"} if self.turns else {}
+        return {names.get(n, n): getattr(self, n) for n in ("m_1", "m_2", "k", "c", "b_c", "b_v")}
+
+    @property
+    def reach(self) -> float:
+        """Travel of the hand over the coordinate, m or m/rad."""
+        return REACH_M if self.turns else 1.0
+
+
+def random_lever(seed: int) -> Pair:
+    """0.004 to 0.03 kg m2 before 0.1 to 0.6 kg m2, which would swing at 2 to 12 Hz."""
+    rng = np.random.default_rng([seed, 19])
+
+    def between(low: float, high: float) -> float:
+        return float(low * (high / low) ** rng.uniform())
+
+    I_1, I_2, swings = between(0.004, 0.03), between(0.1, 0.6), 2 * pi * between(2, 12)
+    k = I_2 * swings**2
+    c, b_v, b_c = 2 * between(0.03, 0.2) * sqrt(k * I_2), between(0.1, 0.6), between(0.2, 1.0)
+    hand = tuple(rng.uniform(-1, 1, 6).tolist())
+    return Pair(I_1, I_2, k, c, b_v, b_c, noise_m=1.5e-4, noise_n=0.005, hand=hand, turns=True)
 
 
 def random_pair(seed: int) -> Pair:
@@ -88,18 +101,20 @@ def wanted(pair: Pair, t: float) -> float:
 
 def simulate(pair: Pair, length_s: float = LENGTH_S) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Times (s), outer and inner position (m), and the hand's force (N) at `RATE_HZ`."""
-    t, K, D = np.arange(0, length_s, 1 / RATE_HZ), 1500.0, 110.0
+    t, reach = np.arange(0, length_s, 1 / RATE_HZ), pair.reach
+    K, D = 1500.0 * reach**2, 110.0 * reach**2
     m_3, k_3 = pair.third
 
     def pushed(s: float, x: float, v: float) -> float:
         ahead = (wanted(pair, s + 1e-4) - wanted(pair, s - 1e-4)) / 2e-4
-        return K * (wanted(pair, s) - x) + D * (ahead - v)
+        return K * (wanted(pair, s) / reach - x) + D * (ahead / reach - v)
 
     def slope(s: float, y: np.ndarray) -> list[float]:
         x, v, u, w, *more = y.tolist()
-        passed = pair.k * (x - u) + pair.c * (v - w)
-        level = pair.b_c + pair.stribeck * np.exp(-((w / 0.03) ** 2))
-        moves = passed - pair.b_v * w - level * tanh(w / SLIPS)
+        beyond = x - u - min(max(x - u, -pair.play / 2), pair.play / 2)
+        passed = pair.k * beyond + (pair.c * (v - w) if beyond or not pair.play else 0.0)
+        level = pair.b_c + pair.stribeck * np.exp(-((w * reach / 0.03) ** 2))
+        moves = passed - pair.b_v * w - level * tanh(w * reach / SLIPS)
         rates = [v, (pushed(s, x, v) - passed) / pair.m_1, w, 0.0]
         if m_3:
             at, fast = more
@@ -123,18 +138,20 @@ def write(folder: Path, pair: Pair, seed: int = 0, *, keys: str = "") -> Path:
         writer = csv.writer(file)
         writer.writerow(["t", "x", "F"])
         writer.writerows([f"{a:.4f}", f"{b:.7f}", f"{c:.5f}"] for a, b, c in rows.tolist())
-    (folder / "drawer-soft.yaml").write_text(OBJECT)
+    name, units, means = ("lever", ("rad", "N m"), ("angle", "torque"))
+    if not pair.turns:
+        name, units, means = ("drawer-soft", ("m", "N"), ("position", "force"))
     path = folder / "series.yaml"
     path.write_text(
-        f"""object: drawer-soft.yaml
+        f"""object: {name}
 stage: body
 {keys}recordings:
   signals:
     file: log.csv
     time: {{column: t, unit: s}}
-    columns: {{x: {{column: x, unit: m}}, f: {{column: F, unit: N}}}}
-    position: x
-    force: f
+    columns: {{x: {{column: x, unit: {units[0]}}}, f: {{column: F, unit: {units[1]}}}}}
+    {means[0]}: x
+    {means[1]}: f
 segments: {{static: [0.5, 3.5], quasi_static: [4, 24], train: [27, 48], test: [48.5, 62]}}
 """
     )

@@ -78,3 +78,19 @@ def check_wheel(motion: RollingMotion, radius_m: float) -> tuple[Finding, ...]:
         )
         findings.append(Finding("wheel-height", evidence))
     return tuple(findings)
+
+
+def from_contact(poses: Poses, height_m: float | FloatArray, w: FloatArray) -> FloatArray:
+    """(samples, 6): a wrench (6,) at the contact, below the axle by its height, as one in the body's frame and axes."""
+    R = poses.rotation
+    axes = level_axes(R)
+    force, moment = axes @ w[:3], axes @ w[3:]
+    moment = moment - height_m * np.cross(UP, force)
+    return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
+
+
+def level_axes(R: FloatArray) -> FloatArray:
+    """(samples, 3, 3): ahead, along the axle and up under a wheel whose axle is z of R, in the world."""
+    y = R[:, :, 2] * [1.0, 1.0, 0.0]
+    y = y / np.linalg.norm(y, axis=1, keepdims=True)
+    return np.stack([np.cross(y, UP), y, np.broadcast_to(UP, y.shape)], axis=2)

@@ -13,12 +13,11 @@ from palpate.experiment.stage.lack import (
     PARTS,
     PLACES,
     UNEXPLAINED,
-    VERTICAL_RAD,
     LackOfFit,
     across,
-    leaning_part,
     link_steps,
 )
+from palpate.experiment.stage.leaning import VERTICAL_RAD, leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
@@ -301,6 +300,22 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
     )
 
 
+def _play(case: Case, lack: Lack) -> tuple[str, str]:
+    if case.fit.inputs.inner is None:
+        return (
+            "occurs where the force changes sign, as play between hand and object would cause",
+            "tighten it, measure the motion of the object itself, or have what is soft there removed "
+            "(compensate: true)",
+        )
+    unit, gap = case.model.mechanism.coordinates[lack.effect.place], float(lack.coefficients[0])
+    size = f"{1e3 * gap:.1g} mm" if unit == "m" else f"{np.degrees(gap):.1g} deg"
+    return (
+        f"occurs where what is between both bodies is pulled the other way, as play of about {size} would cause",
+        "play between bodies is not described: tighten it, or measure the motion of the inner body itself and describe "
+        "it alone",
+    )
+
+
 def _give(case: Case, lack: Lack) -> tuple[str, str]:
     unit, c = case.model.mechanism.coordinates[lack.effect.place], float(lack.coefficients[0])
     stiffness = f"{1e-3 / c:.2g} N/mm" if unit == "m" else f"{np.radians(1.0) / c:.2g} N m/deg"
@@ -377,10 +392,7 @@ WORDS: Mapping[str, Words] = {
     "drift": _plain("is a zero of the load cell that drifts", "let it warm up and zero it again"),
     "gain": _gain,
     "linearity": _linearity,
-    "play": _plain(
-        "occurs where the force changes sign, as play between hand and object would cause",
-        "tighten it, measure the motion of the object itself, or have what is soft there removed (compensate: true)",
-    ),
+    "play": _play,
     "linkage": _linkage,
 }
 """Cause -> what it is, and what helps."""

@@ -18,7 +18,7 @@ from palpate.experiment.paper.choices import CHOICES, HANDLES, PAPER, Choices, W
 from palpate.experiment.stage.belief import prior_of
 from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
-from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact
+from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor
 from palpate.experiment.stage.prepare import Prepared, imu_inputs
 from palpate.experiment.stage.recordings import load_part
 from palpate.experiment.stage.result import rms_entry
@@ -34,6 +34,7 @@ from palpate.motion.clock import Even
 from palpate.motion.cloud import BodyFit, Cloud, Markers, fit_body, markers_of, nan_mean
 from palpate.motion.frames import axes_of, frame_of
 from palpate.motion.imu import Smoothing
+from palpate.motion.wheels import from_contact
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import drawing_values

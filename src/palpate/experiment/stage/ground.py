@@ -16,7 +16,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.stage.base import base_of, unsettled
 from palpate.experiment.stage.capture import CapturedMotion
 from palpate.experiment.stage.fit import Fit, Rolled, solve_with
-from palpate.experiment.stage.inputs import compressed, level_axes, time_from
+from palpate.experiment.stage.inputs import compressed, time_from
 from palpate.files import finite
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
@@ -24,6 +24,7 @@ from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.motion.derivatives import coordinate_motion, derivative_noise, signal_noise, stretches, window_samples
 from palpate.motion.extrinsics import Tilt
+from palpate.motion.wheels import level_axes
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import PHI_NAMES, body_regressor

@@ -51,6 +51,9 @@ class Inner:
     slopes: FloatArray
     """(parameters, samples): how predicted positions follow the parameters, times the stiffness; NaN where not
     known."""
+    noisy: FloatArray
+    """(parameters + 1, parameters + 1): what noise of the instruments adds to the mean product of two slopes, and of a
+    slope and what is left."""
     pushed: float
     """Noise of the force, N or N m, with which positions are off as much as they are, and ..."""
     noise: float
@@ -103,15 +106,18 @@ def compressed_innovations(
     rows, _ = innovation_rows(model, inner, times_s, position, force, used)
     each = max(int(SHORTEST_PIECE_S / float(np.median(np.diff(times_s)))), -(-len(rows) // PIECES), 1)
     parts = np.split(rows, range(each, len(rows), each))
-    y = rows[:, -1]
+    y, samples = rows[:, -1], np.array([len(x) for x in parts])
+    own = np.eye(rows.shape[1])  # y is what is left and what the slopes say of the values
+    own[:-1, -1] = [inner.values[n] for n in model.parameters]
     return Compressed(
         model=replace(model, values={}),
         roots=np.array([triangular(x) for x in parts])[:, None],
         lift=np.eye(rows.shape[1])[None],
-        samples=np.array([len(x) for x in parts]),
+        samples=samples,
         low=np.full((len(parts), 1), y.min()),
         high=np.full((len(parts), 1), y.max()),
         weights=np.ones(1),
+        noise=samples[:, None, None, None] * (own.T @ inner.noisy @ own),
     )
 
 
@@ -168,6 +174,35 @@ def innovation_slopes(
             less, _ = innovations(of, times_s, position, pushed - size, each[:, :1], held)
             J[first + list(mine).index(mine[row])] = (left[0] - less[0]) / size
     return left[0], J
+
+
+def noise_products(
+    model: Model,
+    times_s: FloatArray,
+    position: FloatArray,
+    force: FloatArray,
+    p: FloatArray,
+    held: Gains,
+    noise: tuple[float, float],
+    used: BoolArray,
+) -> FloatArray:
+    """(parameters + 1, parameters + 1): what noise of position and force adds to the mean products of slopes and of
+    what is left, but for the square of that.
+
+    The noise of the force moves the bodies of the prediction, and with them the slopes: a heavier body would be moved
+    less, and seems to explain more. The same noise is added once more, with either sign, and what that adds is counted
+    off (Cook & Stefanski 1994, JASA 89: simulation and extrapolation).
+    """
+    rng = np.random.default_rng(0)
+    drawn = [std * rng.normal(size=len(times_s)) for std in noise]
+    totals: list[FloatArray] = []
+    for sign in (0.0, 1.0, -1.0):
+        left, J = innovation_slopes(model, times_s, position + sign * drawn[0], force + sign * drawn[1], p, held)
+        rows = np.nan_to_num(np.vstack([J, left]))[:, used]
+        totals.append(rows @ rows.T / max(int(used.sum()), 1))
+    more = 0.5 * (totals[1] + totals[2]) - totals[0]
+    more[-1, -1] = 0.0
+    return more
 
 
 @dataclass(frozen=True, slots=True, eq=False)

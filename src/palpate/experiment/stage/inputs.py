@@ -25,6 +25,7 @@ from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_mot
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_values
 from palpate.motion.integration import Integrated
 from palpate.motion.smoothing import Smoothed
+from palpate.motion.wheels import from_contact
 from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, first_even, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS, remembering
@@ -33,7 +34,6 @@ from palpate.physics.motion import Kinematics, Motion, Poses, transport_accelera
 
 Added = Literal["nothing", "all", "weight"]
 Zero = Literal["still", "estimated", "none"]
-UP = np.array([0.0, 0.0, 1.0])
 
 STEP = {"rad": np.radians(1.0), "m": 0.005}
 """A small step of a coordinate by its unit: a degree, or as much of a drawer's travel as that is of a door's. Limits of
@@ -625,22 +625,6 @@ def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:
         assert inputs.mechanism.wheel is not None
         total = total - from_contact(motion.poses, inputs.mechanism.wheel.radius, inputs.at_contact)
     return total
-
-
-def from_contact(poses: Poses, height_m: float | FloatArray, w: FloatArray) -> FloatArray:
-    """(samples, 6): a wrench (6,) at the contact, below the axle by its height, as one in the body's frame and axes."""
-    R = poses.rotation
-    axes = level_axes(R)
-    force, moment = axes @ w[:3], axes @ w[3:]
-    moment = moment - height_m * np.cross(UP, force)
-    return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
-
-
-def level_axes(R: FloatArray) -> FloatArray:
-    """(samples, 3, 3): ahead, along the axle and up under a wheel whose axle is z of R, in the world."""
-    y = R[:, :, 2] * [1.0, 1.0, 0.0]
-    y = y / np.linalg.norm(y, axis=1, keepdims=True)
-    return np.stack([np.cross(y, UP), y, np.broadcast_to(UP, y.shape)], axis=2)
 
 
 def wrench_along(mechanism: Mechanism, q: FloatArray, efforts: FloatArray) -> FloatArray:

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import Gravity
 from palpate.errors import PalpateError
 from palpate.experiment.file.sensors import numbered
 from palpate.experiment.stage.fit import Fit, Off, natural_sizes
-from palpate.experiment.stage.inner import Inner, stacked_innovations
 from palpate.experiment.stage.inputs import (
     Inputs,
     Moved,
@@ -27,10 +25,11 @@ from palpate.experiment.stage.inputs import (
     whole_balance,
     zeros_of,
 )
-from palpate.experiment.stage.led import led_rows, left_more
+from palpate.experiment.stage.leaning import leaning_part
+from palpate.experiment.stage.led import LedRows
 from palpate.experiment.stage.variations import estimated
 from palpate.files import finite
-from palpate.identify.balance import EACH, Balance, Rows, Segment, filled, stack_rows
+from palpate.identify.balance import EACH, Balance, Rows, Segment, stack_rows
 from palpate.identify.effects import Effect, Lack, Leftover, Noise, attenuation, lacks, leftover
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
@@ -67,6 +66,8 @@ SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 GIVES = 0.1
 """By this part of a step something soft is tried to give way under a usual force."""
+LOOSE = 0.02
+"""Steps of play that are tried between two bodies."""
 WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
 PARTS = {
@@ -81,12 +82,8 @@ MOST_TAKES = 6
 NEXT_TO_NOTHING, NARROW = 0.25, 4.0
 """Of what cannot be negative: below this share of its upper limit a number is next to nothing, where that limit is not
 farther away than so many standard deviations of noise."""
-VERTICAL_RAD = np.radians(0.5)
-"""The vertical of a room with cameras is not known better."""
 LONGER_M = 0.005
 """By this much each link is tried to be longer."""
-NEAREST_M = 0.2
-"""No handle is nearer to its hinge."""
 NEARLY_ALL = 0.8
 """Where an effect explains this much, play is not asked for."""
 GRIP, AROUND_S, OUTSTANDING, LOUDER = 0.05, 0.15, 0.5, 3.0
@@ -192,23 +189,16 @@ def bench(fit: Fit) -> Bench:
     rows, noisy = stack_rows(low, segments, most=MOST), _noisy(fit, levels, whole=at is None)
     residuals = fit.left_of(fit.balance)
     if fit.inputs.inner is not None:
-        return _led_bench(fit, fit.inputs.inner, segments, noisy, rows)
+        led = LedRows(fit.inputs.inner, fit.inputs, fit.moved, segments)
+        others, rows = [led.left_more(x.inputs) for x in _unsure(fit)], led.stacked(rows, fit.balance)
+        left = leftover(rows, fit.solution, np.array(others) if others else None)
+        return Bench(fit, segments, noisy, rows, led.left_more(noisy.inputs), left)
     noise = rows.taken((noisy.left_of(noisy.balance) - residuals)[None])[0]
     before = residuals if at is None else whole.left_of(whole.balance)
     beside = [_left_more(fit if at is None else whole, before, x) for x in _unsure(fit)]
     others = [*(x if at is None else x[:, at] for x in beside), *_unsure_shapes(fit), *_scale(fit)]
     unsure = rows.taken(np.array(others)) if others else None
     return Bench(fit, segments, noisy, rows, noise, leftover(rows, fit.solution, unsure))
-
-
-def _led_bench(fit: Fit, inner: Inner, segments: Sequence[Segment], noisy: Fit, like: Rows) -> Bench:
-    """Of two bodies in series: in what is left of positions."""
-    rows, at = led_rows(inner, fit.inputs, fit.moved, segments)
-    noise = left_more(inner, noisy.inputs, fit.moved, segments, rows, at)
-    force = projected(fit.balance)[:, 0]
-    own = stacked_innovations(rows, at, like, inner, fit.inputs.q[:, 0], force)
-    unsure = [left_more(inner, x.inputs, fit.moved, segments, rows, at) for x in _unsure(fit)]
-    return Bench(fit, segments, noisy, own, noise, leftover(own, fit.solution, np.array(unsure) if unsure else None))
 
 
 def excerpt(fit: Fit) -> tuple[Fit, Sequence[Segment], NDArray[np.int64] | None]:
@@ -287,7 +277,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
 def _possible(x: Lack, gives: bool) -> bool:
     """Whether an effect can have its sign and size. gives: softness was asked for by its own columns."""
     c = float(x.coefficients[0])
-    if x.effect.cause == "give":
+    if x.effect.cause in ("give", "play"):
         return c > 0
     if x.effect.cause != "compliance":
         return True
@@ -397,28 +387,6 @@ def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
 
 
-def leaning_part(fit: Fit) -> dict[str, float]:
-    """By how much numbers are off because the weight of an object that leans is not in the model; empty: it is.
-
-    Of its mass times place nothing is known but that of a plate, 3/2 of its inertia over its width, which is about as
-    far from the hinge as the sensor; along a slide the inertia is the mass.
-    """
-    inputs, k = fit.inputs, fit.balance.kinematics.at(fit.prediction.at[fit.prediction.inside(fit.plan.segments)])
-    inertia = [n for e in inputs.model.elements if e.inertial for n in inputs.model.names_of(e)]
-    weighs = any(e.weighs for e in inputs.model.elements)
-    known = inputs.main is not None and inputs.mechanism.weighed is not None
-    if not known or weighs or len(inertia) != 1 or inputs.mechanism.leaning < VERTICAL_RAD:
-        return {}
-    weight = Gravity(acts_on=str(inputs.mechanism.main))
-    part = Model("weight", inputs.mechanism, (weight,))
-    size, arm = fit.solution[inertia[0]].value, float(np.linalg.norm(inputs.sensors[0].T_body_sensor[:2, 3]))
-    size *= 1.0 if len(part.parameters) == 1 else 1.5 / max(arm, NEAREST_M)
-    X = fit.rows()
-    columns = size * filled(part.columns(k, ARRAYS), len(X))
-    moves, *_ = np.linalg.lstsq(X[:, 0, :-1], columns[:, 0].T, rcond=None)
-    return dict(zip((e.name for e in fit.solution.estimates), np.linalg.norm(moves, axis=1).tolist(), strict=True))
-
-
 def _called(e: Estimate, size: float) -> Estimate:
     """A number is identified where its whole interval is narrow beside it, or beside the body it belongs to."""
     if e.status is not Status.IDENTIFIED or e.ci95 is None:
@@ -484,6 +452,7 @@ def _effects(fit: Fit) -> Iterator[Effect]:
             if (cause, name) in own:
                 continue
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
+    yield from _loose(fit)
     yield from _of_options(fit)
     yield from _of_tables(fit)
     if not fit.inputs.unloaded:  # else nothing is between a hand and the object
@@ -677,6 +646,19 @@ def _of_body(fit: Fit) -> list[FloatArray] | None:
     return list((body_regressor(a, w, b)[:, :3] @ np.array([values[name] for name in PHI_NAMES])).T)
 
 
+def _loose(fit: Fit) -> Iterator[Effect]:
+    """Play between two bodies in series: the outer one is farther by half of it, whichever way it pulls the inner one.
+    The coefficient is the play, rad or m."""
+    inputs = fit.inputs
+    if inputs.inner is None:
+        return
+    between, gap = inputs.mechanism.unmeasured[1], LOOSE * inputs.step
+    (stretched,) = _filled(fit, fit.balance.kinematics.coordinates[between].position)
+    other = inputs.with_positions(inputs.q - 0.5 * gap * np.sign(stretched)[:, None])
+    led = LedRows(inputs.inner, inputs, fit.moved, fit.plan.segments)
+    yield Effect("play", between, gap, led.left_more(other)[None] / -gap)
+
+
 def _play(fit: Fit) -> Iterator[Lack]:
     """Play between hand and object: what is left stands around the moments in which the force changes sides."""
     inputs = fit.inputs
@@ -774,7 +756,7 @@ def _of_instruments(fit: Fit) -> Iterator[Effect]:
     inputs = fit.inputs
     _, wrench = of_all_samples(fit)
     derivative = wrench
-    for cause in ("lag", "compliance"):
+    for cause in ("lag", "compliance") if inputs.inner is None else ("lag",):  # what is soft is a parameter
         derivative = np.gradient(derivative, 1 / inputs.rate_hz, axis=1)
         yield Effect(cause, "", 0.0, derivative[None])
     del derivative

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from palpate.experiment.stage.inner import Inner, innovation_slopes, innovations, settled_in
+from palpate.experiment.stage.inner import Inner, innovation_slopes, innovations, noise_products, settled_in
 from palpate.experiment.stage.inputs import (
     FIT_ATTENUATION_DB,
     Inputs,
@@ -91,6 +91,16 @@ class _Search:
         """Without those of instruments."""
         return p[[self.names.index(n) for n in driven(self.inputs.model).model.parameters]]
 
+    def slopes(self, p: FloatArray, held: Gains) -> tuple[FloatArray, FloatArray]:
+        """What is left (samples,), and how predictions follow the parameters (parameters, samples)."""
+        return innovation_slopes(self.inputs.model, self.inputs.times_s, self.q, self.force, p, held)
+
+    def noisy(self, p: FloatArray, held: Gains) -> FloatArray:
+        """`noise_products` of these instruments."""
+        return noise_products(
+            self.inputs.model, self.inputs.times_s, self.q, self.force, p, held, self.noise, self.used
+        )
+
     def costs(self, p: FloatArray, held: Gains) -> FloatArray:
         """(copies,) of parameters (parameters, copies): mean square of what is left."""
         of = driven(self.inputs.model)
@@ -118,12 +128,25 @@ def lead(inputs: Inputs, segments: Sequence[Segment]) -> Inputs:
         p, found = _descend(search, p, search.held(p), ROUNDS)
     held = search.held(p)
     (left,) = search.costs(p[:, None], held)
-    return _led(search, p, held, float(np.sqrt(left)) / held.std, found)
+    return _led(search, _without_noise(search, p, held), held, float(np.sqrt(left)) / held.std, found)
+
+
+def _without_noise(search: _Search, p: FloatArray, held: Gains) -> FloatArray:
+    """The parameters after a step without what noise adds to the slopes."""
+    left, J = search.slopes(p, held)
+    rows = np.vstack([J, left])[:, search.used]
+    products = rows @ rows.T / rows.shape[1] - search.noisy(p, held)
+    free = search.free & (np.diag(products)[:-1] > 0)
+    size = np.where(free, np.diag(products)[:-1], 1.0) ** -0.5
+    step = np.zeros(len(p))
+    H = (products[:-1, :-1] * size[:, None] * size)[np.ix_(free, free)]
+    step[free] = np.linalg.lstsq(H, (products[:-1, -1] * size)[free], rcond=1e-12)[0] * size[free]
+    return np.where(search.positive, np.maximum(p + step, SHRINKS * p), p + step)
 
 
 def _led(search: _Search, p: FloatArray, held: Gains, louder: float, found: bool) -> Inputs:
     inputs, noise, values = search.inputs, search.noise, dict(zip(search.names, p.tolist(), strict=True))
-    _, J = innovation_slopes(inputs.model, inputs.times_s, search.q, search.force, p, held)
+    _, J = search.slopes(p, held)
     stiffness = noise[1] / noise[0]
     of = driven(inputs.model)
     inner = Inner(
@@ -133,6 +156,7 @@ def _led(search: _Search, p: FloatArray, held: Gains, louder: float, found: bool
         held=held,
         stiffness=stiffness,
         slopes=stiffness * J,
+        noisy=stiffness**2 * search.noisy(p, held),
         pushed=louder * noise[1],
         noise=noise[1],
         found=found,
@@ -213,10 +237,10 @@ def _descend(search: _Search, p: FloatArray, held: Gains, rounds: int) -> tuple[
     Each step is tried straight, along which the sum of two masses stays what it is, and in logarithms, which reach what
     is many times as large.
     """
-    inputs, positive = search.inputs, search.positive
+    positive = search.positive
     (cost,) = search.costs(p[:, None], held)
     for _ in range(rounds):
-        left, J = innovation_slopes(inputs.model, inputs.times_s, search.q, search.force, p, held)
+        left, J = search.slopes(p, held)
         slopes, left = np.nan_to_num(np.where(search.free[:, None], J, 0.0)[:, search.used]), left[search.used]
         unit = np.where(positive, np.abs(p), 1.0)  # a step of one doubles it
         lengths = unit * np.sqrt(np.sum(slopes**2, axis=1))
