@@ -300,6 +300,10 @@ class Rows:
     def _low(self, raw: FloatArray) -> FloatArray:
         return np.concatenate([self.balance.passed(raw[..., a:b]) for a, b in self.spans], axis=-1)
 
+    def felt_at(self, place: str) -> Rows:  # noqa: ARG002 - columns are what the hand feels, wherever it acts
+        """The same for forces that act at a place."""
+        return self
+
     def taken(self, columns: FloatArray, only: int | None = None) -> FloatArray:
         """(columns, rows) of columns that are given at every sample of the balance: (columns, free rows, all samples).
 

@@ -84,27 +84,30 @@ def observe(
     force: FloatArray,
     p: FloatArray,
     held: Gains,
+    *,
+    inside: FloatArray | None = None,
     coarse: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
     """(copies, samples) each: what is left of each position beside its prediction, and where the outer body then is.
 
     Over spans of samples at which position and force (samples,) are known; p: (parameters, copies). NaN elsewhere.
-    coarse: how much longer steps are than they would be.
+    inside (samples,): a force on the inner body; coarse: how much longer steps are than they would be.
     """
     steps = int(np.clip(np.ceil(period / (coarse * STEP_S) - 1e-9), 1, MOST_STEPS))
     out = np.full((2, p.shape[1], len(position)), np.nan)
     run = of.observing
     for a, b in spans:
         q, f = (np.ascontiguousarray(x[a:b], dtype=float) for x in (position, force))
+        more = None if inside is None else np.ascontiguousarray(inside[a:b], dtype=float)
         if run is None:
-            out[:, :, a:b] = _side_by_side(of, q, f, period, steps, p, held.values)
+            out[:, :, a:b] = _side_by_side(of, q, f, more, period, steps, p, held.values)
             continue
         run.restype = None
-        run.argtypes = (c_void_p, c_void_p, c_long, c_double, c_long, c_void_p, c_void_p, c_void_p, c_void_p)
+        run.argtypes = (*(c_void_p,) * 3, c_long, c_double, c_long, *(c_void_p,) * 4)
         for i, values in enumerate(np.ascontiguousarray(p.T)):
             state, path = _start(q, period), np.empty((2, b - a))
             data = [x.ctypes.data for x in (values, held.values, state, path)]
-            run(q.ctypes.data, f.ctypes.data, b - a, period, steps, *data)
+            run(q.ctypes.data, f.ctypes.data, None if more is None else more.ctypes.data, b - a, period, steps, *data)
             out[:, i, a:b] = path
     return out[0], out[1]
 
@@ -116,8 +119,22 @@ def _start(q: FloatArray, period: float) -> FloatArray:
     return np.array([q[0], q[0], slope, slope])
 
 
+def _between(f: FloatArray, i: int, x: float) -> float:
+    """A cubic through samples i and i + 1, x from 0 to 1."""
+    before, here, after, later = f[np.clip([i - 1, i, i + 1, i + 2], 0, len(f) - 1)].tolist()
+    rise, slope, end = after - here, 0.5 * (after - before), 0.5 * (later - here)
+    return here + x * (slope + x * (3 * rise - 2 * slope - end + x * (slope + end - 2 * rise)))
+
+
 def _side_by_side(
-    of: Driven, q: FloatArray, f: FloatArray, period: float, steps: int, p: FloatArray, held: FloatArray
+    of: Driven,
+    q: FloatArray,
+    f: FloatArray,
+    inside: FloatArray | None,
+    period: float,
+    steps: int,
+    p: FloatArray,
+    held: FloatArray,
 ) -> FloatArray:
     """(2, copies, samples): all copies at once in NumPy, where there is no compiler."""
     dt, copies = period / steps, p.shape[1]
@@ -128,9 +145,6 @@ def _side_by_side(
             off = q[i] - state[0]
             state = state + held[:, None] * off
             out[0, :, i], out[1, :, i] = off, state[0]
-            before, after, later = f[max(i - 1, 0)], f[min(i + 1, len(q) - 1)], f[min(i + 2, len(q) - 1)]
-            rise, slope, end = after - f[i], 0.5 * (after - before), 0.5 * (later - f[i])
-            two, three = 3 * rise - 2 * slope - end, slope + end - 2 * rise
             for k in range(steps):
                 y = of.all_of(state, p)
                 a, b, c, d = (
@@ -140,8 +154,8 @@ def _side_by_side(
                 )
                 det = a * d - b * c
                 G = ((d / det, -b / det), (-c / det, a / det))
-                x = k / steps
-                one, other = dt * (f[i] + x * (slope + x * (two + x * three)) - y[0]), -dt * y[1]
+                more = 0.0 if inside is None else _between(inside, i, k / steps)
+                one, other = dt * (_between(f, i, k / steps) - y[0]), dt * (more - y[1])
                 by = [row[0] * one + row[1] * other for row in G]
                 impulse = [np.zeros(copies), np.zeros(copies)]
                 new = [state[2], state[3]]

@@ -393,6 +393,10 @@ WORDS: Mapping[str, Words] = {
     "gain": _gain,
     "linearity": _linearity,
     "play": _play,
+    "behind": _plain(
+        "is a part of the inner body that swings on the rest of it, or a third body behind",
+        "fasten what is loose in it, or measure nearer to what is to be described",
+    ),
     "linkage": _linkage,
 }
 """Cause -> what it is, and what helps."""

@@ -78,11 +78,13 @@ def innovations(
     force: FloatArray,
     p: FloatArray,
     held: Gains,
+    *,
+    inside: FloatArray | None = None,
     coarse: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
     """`observe` over all that is known."""
-    period = float(np.median(np.diff(times_s)))
-    return observe(of, spans_of(times_s, position, force), period, position, force, p, held, coarse)
+    period, spans = float(np.median(np.diff(times_s))), spans_of(times_s, position, force)
+    return observe(of, spans, period, position, force, p, held, inside=inside, coarse=coarse)
 
 
 def settled_in(times_s: FloatArray, parts: Sequence[BoolArray]) -> BoolArray:
@@ -214,9 +216,15 @@ class Innovations(Rows):
     force: FloatArray | None = None
     J: FloatArray | None = None
     """(parameters, rows)."""
+    place: str = ""
+    """Where forces act that somebody adds; empty: on the outer body."""
+
+    def felt_at(self, place: str) -> Innovations:
+        """The same for forces that act there."""
+        return replace(self, place=place)
 
     def taken(self, columns: FloatArray, only: int | None = None) -> FloatArray:  # noqa: ARG002 - there is one row
-        """(columns, rows) of forces on the outer body, (columns, 1, samples) each: what they do to its position."""
+        """(columns, rows) of forces that resist, (columns, 1, samples) each: what they do to the outer position."""
         inner, model, t = self.inner, self.balance.model, self.balance.times_s
         assert inner is not None
         assert self.position is not None
@@ -224,13 +232,15 @@ class Innovations(Rows):
         of = driven(model)
         p, rows = of.parameters(inner.values), np.zeros((len(columns), len(self.at)))
         pushed = _without_zero(model, np.array([inner.values[n] for n in model.parameters]), self.force)
-        base, _ = innovations(of, t, self.position, pushed, p, inner.held, COARSE)
+        base, _ = innovations(of, t, self.position, pushed, p, inner.held, coarse=COARSE)
+        inside = self.place == model.mechanism.unmeasured[0]
         for i in range(len(columns)):
             column: FloatArray = np.nan_to_num(columns[i, 0])
             size = float(np.linalg.norm(column)) / max(len(column), 1) ** 0.5
             if size > 0:
                 step = PUSHED * float(np.nanstd(self.force)) / size
-                moved, _ = innovations(of, t, self.position, pushed - step * column, p, inner.held, COARSE)
+                outer, more = (pushed, -step * column) if inside else (pushed - step * column, None)
+                moved, _ = innovations(of, t, self.position, outer, p, inner.held, inside=more, coarse=COARSE)
                 rows[i] = inner.stiffness / step * (base - moved)[0, self.at]
         return np.asarray(np.nan_to_num(rows), dtype=float)
 

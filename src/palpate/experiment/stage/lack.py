@@ -26,7 +26,7 @@ from palpate.experiment.stage.inputs import (
     zeros_of,
 )
 from palpate.experiment.stage.leaning import leaning_part
-from palpate.experiment.stage.led import LedRows
+from palpate.experiment.stage.led import LedRows, effects_between
 from palpate.experiment.stage.variations import estimated
 from palpate.files import finite
 from palpate.identify.balance import EACH, Balance, Rows, Segment, stack_rows
@@ -66,8 +66,6 @@ SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 GIVES = 0.1
 """By this part of a step something soft is tried to give way under a usual force."""
-LOOSE = 0.02
-"""Steps of play that are tried between two bodies."""
 WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
 PARTS = {
@@ -174,7 +172,7 @@ class Bench:
     def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
         """What each effect would explain; effects: of a fit."""
         if self.fit.inputs.inner is not None:  # both bodies are where all instruments together have them: no noise
-            seen = [replace(e, columns=e.of(self.rows), only=None) for e in effects(self.fit)]
+            seen = [replace(e, columns=e.of(self.rows.felt_at(e.place)), only=None) for e in effects(self.fit)]
             return lacks(self.leftover, seen, Noise(seen, self.noise))
         return lacks(self.leftover, effects(self.fit), Noise(effects(self.noisy), self.noise))
 
@@ -452,7 +450,8 @@ def _effects(fit: Fit) -> Iterator[Effect]:
             if (cause, name) in own:
                 continue
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
-    yield from _loose(fit)
+    if fit.inputs.inner is not None:
+        yield from effects_between(fit, fit.inputs.inner)
     yield from _of_options(fit)
     yield from _of_tables(fit)
     if not fit.inputs.unloaded:  # else nothing is between a hand and the object
@@ -644,19 +643,6 @@ def _of_body(fit: Fit) -> list[FloatArray] | None:
         return None
     a, w, b = (np.stack(_filled(fit, *v), axis=1) for v in (k.specific_acceleration, k.omega, k.omega_dot))
     return list((body_regressor(a, w, b)[:, :3] @ np.array([values[name] for name in PHI_NAMES])).T)
-
-
-def _loose(fit: Fit) -> Iterator[Effect]:
-    """Play between two bodies in series: the outer one is farther by half of it, whichever way it pulls the inner one.
-    The coefficient is the play, rad or m."""
-    inputs = fit.inputs
-    if inputs.inner is None:
-        return
-    between, gap = inputs.mechanism.unmeasured[1], LOOSE * inputs.step
-    (stretched,) = _filled(fit, fit.balance.kinematics.coordinates[between].position)
-    other = inputs.with_positions(inputs.q - 0.5 * gap * np.sign(stretched)[:, None])
-    led = LedRows(inputs.inner, inputs, fit.moved, fit.plan.segments)
-    yield Effect("play", between, gap, led.left_more(other)[None] / -gap)
 
 
 def _play(fit: Fit) -> Iterator[Lack]:
