@@ -32,7 +32,7 @@ SETTLED_S = 1.0
 PUSHED = 1e-3
 """Share of the usual force by which it is changed to see what that does."""
 COARSE = 4
-"""Steps in one, where only a change is asked for."""
+"""Steps in one, where only a change is asked for, or where to begin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +152,14 @@ def _firsts(model: Model) -> list[int]:
 
 
 def innovation_slopes(
-    model: Model, times_s: FloatArray, position: FloatArray, force: FloatArray, p: FloatArray, held: Gains
+    model: Model,
+    times_s: FloatArray,
+    position: FloatArray,
+    force: FloatArray,
+    p: FloatArray,
+    held: Gains,
+    *,
+    coarse: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
     """What is left of the positions (samples,), and how predictions follow the parameters (parameters, samples), in rad
     or m.
@@ -165,7 +172,7 @@ def innovation_slopes(
         each[j, 1 + 2 * j] += by[i]
         each[j, 2 + 2 * j] -= by[i]
     pushed = _without_zero(model, p, force)
-    left, _ = innovations(of, times_s, position, pushed, each, held)
+    left, _ = innovations(of, times_s, position, pushed, each, held, coarse=coarse)
     J = np.zeros((len(names), len(times_s)))
     for j, i in enumerate(ours):
         J[i] = (left[2 + 2 * j] - left[1 + 2 * j]) / (2 * by[i])
@@ -173,7 +180,7 @@ def innovation_slopes(
     for (e, mine), first in zip(model.parts, _firsts(model), strict=True):
         if e.instrument:
             (row,) = model.mechanism.row_components
-            less, _ = innovations(of, times_s, position, pushed - size, each[:, :1], held)
+            less, _ = innovations(of, times_s, position, pushed - size, each[:, :1], held, coarse=coarse)
             J[first + list(mine).index(mine[row])] = (left[0] - less[0]) / size
     return left[0], J
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from palpate.experiment.stage.inner import Inner, innovation_slopes, innovations, noise_products, settled_in
+from palpate.experiment.stage.inner import COARSE, Inner, innovation_slopes, innovations, noise_products, settled_in
 from palpate.experiment.stage.inputs import (
     FIT_ATTENUATION_DB,
     Inputs,
@@ -61,6 +61,8 @@ class _Search:
     force: FloatArray
     used: BoolArray
     noise: tuple[float, float]
+    coarse: int = 1
+    """How much longer steps are than they would be."""
 
     @cached_property
     def names(self) -> list[str]:
@@ -93,7 +95,8 @@ class _Search:
 
     def slopes(self, p: FloatArray, held: Gains) -> tuple[FloatArray, FloatArray]:
         """What is left (samples,), and how predictions follow the parameters (parameters, samples)."""
-        return innovation_slopes(self.inputs.model, self.inputs.times_s, self.q, self.force, p, held)
+        of = self.inputs.model, self.inputs.times_s, self.q, self.force
+        return innovation_slopes(*of, p, held, coarse=self.coarse)
 
     def noisy(self, p: FloatArray, held: Gains) -> FloatArray:
         """`noise_products` of these instruments."""
@@ -105,7 +108,7 @@ class _Search:
         """(copies,) of parameters (parameters, copies): mean square of what is left."""
         of = driven(self.inputs.model)
         ours = np.stack([self.ours(x) for x in p.T], axis=1)
-        left, _ = innovations(of, self.inputs.times_s, self.q, self.force, ours, held)
+        left, _ = innovations(of, self.inputs.times_s, self.q, self.force, ours, held, coarse=self.coarse)
         left = left[:, self.used]
         return np.where(np.isfinite(left).all(axis=1), np.mean(np.nan_to_num(left) ** 2, axis=1), np.inf)
 
@@ -120,7 +123,7 @@ def lead(inputs: Inputs, segments: Sequence[Segment]) -> Inputs:
     noise = float(position_noise(plain)[0]), max(_force_noise(plain), LEAST * float(np.nanstd(force)))
     search = _Search(plain, q, force, used, noise)
     if near is None:
-        p = _begin(search, fit_balance(plain, moved, whole), segments)
+        p = _begin(replace(search, coarse=COARSE), fit_balance(plain, moved, whole), segments)
     else:
         p = np.array([near.values[n] for n in search.names])
     found = False
