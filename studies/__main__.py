@@ -52,7 +52,7 @@ SEEDS = {
     "objects": 20,
     "priors": 100,
     "turns": 40,
-    "series": 20,
+    "series": 12,
 }
 
 

@@ -43,9 +43,10 @@ class Pair:
 
     @property
     def truth(self) -> Mapping[str, float]:
-        """By parameter."""
+        """By parameter; the inner body is all that it carries."""
         names = {"m_1": "I_1", "m_2": "I_2"} if self.turns else {}
-        return {names.get(n, n): getattr(self, n) for n in ("m_1", "m_2", "k", "c", "b_c", "b_v")}
+        values = {names.get(n, n): getattr(self, n) for n in ("m_1", "m_2", "k", "c", "b_c", "b_v")}
+        return values | {names.get("m_2", "m_2"): self.m_2 + self.third[0]}
 
     @property
     def reach(self) -> float:

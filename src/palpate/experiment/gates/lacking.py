@@ -31,7 +31,8 @@ UNLIKELY = 3.0
 BUILT_UP = (0.25, 1.0)
 """Thresholds over the width in which a force follows a reversal."""
 SERIES_LOUD = 1.3
-"""The same of two bodies in series, whose numbers hang on every detail of what is left."""
+"""What is left of two bodies in series, over the instruments' noise, that no model may leave: their numbers hang on
+every detail of it."""
 TOO_LOUD, TOO_MUCH = 10.0, 0.1
 """What is left without a name, in multiples of the instruments' noise and as a share of the wrench, that no model may
 leave."""
@@ -47,7 +48,7 @@ def lacking(case: Case) -> Iterator[Finding]:
     left, noise = told_apart(float(lack.left[row]), float(lack.noise[row]))
     beside = f"the fit leaves {left} {unit} where instrument noise alone leaves {noise}"
     best = next(iter(lack.significant), None)
-    if best is None or (best.share < LEAST and lack.times[row] > UNEXPLAINED):  # a twentieth of much is no cause of it
+    if best is None or (best.share < LEAST and lack.times[row] > _loud(case)):  # a twentieth of much is no cause of it
         yield from _without_a_name(case, lack, row, beside)
         return
     words, remedy = WORDS[best.effect.cause](case, best)
@@ -100,12 +101,17 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
             remedy = "look for what differs between them: temperature, wear, a helping hand"
             yield Finding("parts", evidence, e.name, remedy)
             break
-    if lack.times[row] > (UNEXPLAINED if case.fit.inputs.inner is None else SERIES_LOUD):
+    if lack.times[row] > _loud(case):
         evidence = f"{beside}, and none of the effects tested explains it"
         name = case.model.mechanism.rows[row].name
         severity = Severity.FATAL if _too_much(case, lack, row) else Severity.WARNING
         remedy = "look at the residuals in the report for play, something loose, or somebody touching the object"
         yield Finding("unexplained", evidence, name, remedy, severity)
+
+
+def _loud(case: Case) -> float:
+    """Times the instruments' noise from which what is left is worth a word where nothing explains it."""
+    return UNEXPLAINED if case.fit.inputs.inner is None else SERIES_LOUD
 
 
 def _too_much(case: Case, lack: LackOfFit, row: int) -> bool:
