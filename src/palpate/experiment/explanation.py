@@ -70,11 +70,14 @@ def explain_model(model: Model, fixed: Mapping[str, float] = MappingProxyType({}
 
 
 def _equation(model: Model) -> str:
-    """The free rows as a sum over the elements, each along what it acts on (virtual work)."""
+    """The free rows as a sum over the elements, each along what it acts on (virtual work); of two bodies, both."""
     left = ", ".join(row.name for row in model.mechanism.rows)
-    terms = [_along(model, e) + e.name for e in model.elements]
     left = f"({left})" if len(model.mechanism.rows) > 1 else left
-    return f"{left} = {' + '.join(terms)}"
+    unseen = model.mechanism.unmeasured
+    felt = [_along(model, e) + e.name for e in model.elements if e.acts_on not in unseen]
+    inner, between = ([e.name for e in model.elements if e.acts_on == place] for place in unseen or ("", ""))
+    first = f"{left} = {' + '.join([*felt, *between])}"
+    return f"{first},  {' + '.join(between)} = {' + '.join(inner)}" if unseen else first
 
 
 def _along(model: Model, e: Element) -> str:

@@ -28,6 +28,9 @@ def rank_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = 
     """The same of an experiment whose recordings are on one clock already."""
     if prepared.inputs.main is None:
         raise experiment.problem("object", "only objects with one freedom have variants", "give a door or a drawer")
+    if prepared.inputs.mechanism.unmeasured:
+        wrong = "two bodies in series have no variants: where the inner one is depends on every one of their numbers"
+        raise experiment.problem("object", wrong, "identify each object that you have in mind, and compare the results")
     balance = fit_balance(prepared.inputs, move(prepared.inputs))
     tell("fitting variants", 0.8)
     segments = [*prepared.segments["quasi_static"], *prepared.segments["train"]]

@@ -397,7 +397,8 @@ def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | No
         first = int(np.argmax(status == StepStatus.NOT_FINITE))
         raise PalpateError(f"the simulation breaks down at {first * dt:.4g} s: its numbers are no longer finite")
     times_s = np.arange(1, len(wrench) + 1, dtype=float) * dt
-    units, n = model.mechanism.units, len(model.mechanism.accelerations)
+    mechanism = stepper.terms.model.mechanism
+    units, n = mechanism.units, len(mechanism.accelerations)
     return Run(
         times_s, wrench, motion, stepper.names, (*units[:-n], *model.of_object().memory.values(), *units[-n:]), status
     )

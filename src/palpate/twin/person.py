@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -242,7 +242,7 @@ def simulate(
     start: float | None = None,
     settled_s: float = 1.5,
 ) -> Truth:
-    """The arm moves an object of one freedom through the stepper, with real sticking.
+    """The arm moves an object along its coordinate through the stepper, with real sticking; of two bodies the outer.
 
     whole: all that moves, its stops at the ends of the travel; start: where it is let go, else at the lower end;
     settled_s: how long before anything is recorded.
@@ -251,20 +251,23 @@ def simulate(
     speeds between them, so speed and acceleration are central differences. While the object slides free of its stops
     the effort is what that motion needs (inverse dynamics), so the balance holds to second order in dt.
     """
-    stepper, out, wrench = Stepper(whole, dt), [0.0] * 3, [0.0] * 6
+    mechanism, stepper, wrench = whole.mechanism.apart(), Stepper(whole, dt), [0.0] * 6
+    size, freedoms = len(mechanism.state), len(mechanism.accelerations)
+    fast, out = size - freedoms, [0.0] * (size + freedoms)  # where speeds begin
     K, D, most, tanh = arm.stiffness, arm.damping, arm.strongest, math.tanh
     whole.mechanism.chain()
     (row,) = whole.mechanism.row_components
-    stepper.reset((travel[0] if start is None else start, 0.0))
+    stepper.reset([travel[0] if start is None else start] * fast + [0.0] * freedoms)
     for _ in range(round(settled_s / dt)):  # what presses it onto its frame, where it rests
-        q, v = out[:2]
+        now = out[:size]
         stepper.step(wrench, out)
-        if v == out[1] == 0.0 and q == out[0]:  # left alone, it goes on resting
+        if not any(now[fast:]) and out[:size] == now:  # left alone, it goes on resting
             break
-    stepper.reset((out[0], 0.0))
+    stepper.reset(out[:fast] + [0.0] * freedoms)
     places = np.linspace(*travel, 100)  # where no stop is pressed
     learned = places, 0.8 * whole.along(places)  # people know most of the effort that holds it there
-    q, v = stepper.state.tolist()
+    now = stepper.state.tolist()
+    q, v = now[0], now[fast]
     aim, held = q, False
     rows, grips, recorded = list[tuple[float, ...]](), list[FloatArray](), list[FloatArray]()
     ends = [0, *(round(s / dt) for s in accumulate(phase.seconds for phase in phases))]
@@ -278,22 +281,28 @@ def simulate(
             effort = most * tanh(grip * (K * (goal - q) - D * v + more) / most)
             wrench[row] = effort
             status = stepper.step(wrench, out)
-            rows.append((q, v, out[1], effort, status))
-            if phase.target is None and grip == v == out[1] == 0.0 and q == out[0]:  # left alone, it goes on resting
+            rows.append((*now, *out[fast:size], effort, status))
+            rests = phase.target is None and grip == 0.0 and not any(now[fast:])
+            if rests and out[:size] == now:  # left alone, it goes on resting
                 rows += rows[-1:] * (last - len(rows))
                 break
-            q, v = out[0], out[1]
+            now = out[:size]
+            q, v = now[0], now[fast]
         grips.append(grip_levels)
         recorded.append(np.full(len(t), float(phase.recorded)))
         held = phase.target is not None
         aim = float(wanted[-1]) if len(t) else aim
-    position, before, after, pushed, states = np.array(rows).T
+    columns = np.array(rows).T
+    positions, before, after = np.split(columns[:-2], [fast, size])
+    pushed, states = columns[-2:]
     if (states == StepStatus.NOT_FINITE).any():
         raise PalpateError(f"the simulated {whole.name} came to an impossible state")
     speed, acceleration = (before + after) / 2, (after - before) / dt
-    slides = (before * after > 0) & ~binary_dilation(states == StepStatus.AT_LIMIT)  # and one step more on either side
-    k = whole.mechanism.expand((position, speed), (acceleration,), ARRAYS)
-    needed = np.asarray(whole.wrench(k, ARRAYS)[0], dtype=float)
-    times_s, effort = np.arange(len(position), dtype=float) * dt, np.where(slides, needed, pushed)
+    slides = (before[0] * after[0] > 0) & ~binary_dilation(
+        states == StepStatus.AT_LIMIT
+    )  # and one step more on either side
+    k = mechanism.expand((*positions, *speed), list(acceleration), ARRAYS)
+    needed = np.asarray(replace(whole, mechanism=mechanism).wrench(k, ARRAYS)[0], dtype=float)
+    times_s, effort = np.arange(len(rows), dtype=float) * dt, np.where(slides, needed, pushed)
     grip, seen = np.concatenate(grips), np.concatenate(recorded)
-    return Truth(times_s, position, speed, acceleration, effort, pushed, grip, states, seen)
+    return Truth(times_s, positions[0], speed[0], acceleration[0], effort, pushed, grip, states, seen)

@@ -244,7 +244,7 @@ def check_keys(experiment: Experiment[Any], model: Model | None = None) -> None:
     )
     refusals = [without, _missing(config)]
     if model is not None:
-        refusals = [_wrong_stage(config, model), *refusals, _contradicting(config, model)]
+        refusals = [_wrong_stage(config, model), *refusals, _contradicting(config, model), _in_series(config, model)]
     for place, wrong, cure in chain.from_iterable(refusals):
         wanted = cure or remedy(ROOTS[config.stage], tuple(place.split(".")))
         raise experiment.problem(place, wrong, wanted)
@@ -338,6 +338,37 @@ def _wrong_stage(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
     if held != (config.stage == "body") and (held or hangs):
         wrong = f"stage: {config.stage} does not identify {model.name!r}, which {'is held' if held else 'moves freely'}"
         yield "object", wrong, f"write stage: {'body' if held else 'handle'}, or name another object"
+
+
+def _in_series(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
+    """What two bodies in series must have, and what is not for them."""
+    mechanism = model.mechanism
+    if not mechanism.unmeasured:
+        return
+    inner, between = mechanism.unmeasured
+    for place, kind, what in (
+        *((str(place), "inertial", "{type: inertia}") for place in (mechanism.main, inner)),
+        (between, "stores", "{type: stiffness}"),
+    ):
+        if not any(e.acts_on == place and getattr(e, kind) for e in model.elements):
+            yield "object", f"{model.name!r}: of two bodies in series nothing like {what} acts on {place!r}", "add it"
+    if config.recordings.signals is None:
+        wrong = "two bodies in series are identified from a table of the outer one's position and force"
+        yield "recordings", wrong, "give them as signals"
+    given = {"method": config.method == "joint", "procedure": config.procedure == "two-step"}
+    given |= {"robust": config.robust, "compensate": config.compensate}
+    for key in (key for key, is_given in given.items() if is_given):
+        yield (
+            key,
+            "this is not for two bodies in series, which are found from the positions as they are",
+            "leave it out",
+        )
+    if any(shape.free for e in model.elements for shape in e.shapes):
+        yield (
+            "object",
+            "zones of two bodies in series are not estimated",
+            "state where they are, and leave estimate out",
+        )
 
 
 def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:

@@ -19,6 +19,7 @@ from palpate.experiment.stage.fit import Fit, Plan, QuasiStatic, quasi_static_sp
 from palpate.experiment.stage.inputs import (
     Belief,
     balance_at_rest,
+    compressed,
     fit_balance,
     joined_with,
     move,
@@ -58,6 +59,8 @@ class Quick:
         return np.array([rms(row) if len(row) else np.nan for row in left.T])
 
     def _train(self, plan: Plan) -> Compressed:
+        if self.fit.inputs.inner is not None:  # its rows are not those of forces
+            return compressed(self.fit.inputs, self.fit.moved, plan.segments, self.fit.balance)
         moving = self.moving.compressed(plan.segments)
         if self.still is None or self.still.balance.used is None:
             return moving
