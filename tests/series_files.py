@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.integrate import solve_ivp
 
-RATE_HZ, LENGTH_S = 250.0, 64.0
+RATE_HZ, LENGTH_S, SHORT_S = 250.0, 64.0, 44.0
 SLIPS = 1e-6
 """m/s over which friction changes sides."""
 REACH_M = 0.35
@@ -130,30 +130,36 @@ def simulate(pair: Pair, length_s: float = LENGTH_S) -> tuple[np.ndarray, np.nda
     return t, y[0], y[2], np.array([pushed(*at) for at in zip(t.tolist(), y[0].tolist(), y[1].tolist(), strict=True)])
 
 
-def write(folder: Path, pair: Pair, seed: int = 0, *, keys: str = "") -> Path:
-    """A plain table of position and force on the hand's side, and its experiment file."""
-    rng, (t, x, _, f) = np.random.default_rng([seed, 18]), simulate(pair)
+def write(folder: Path, pair: Pair, seed: int = 0, *, short: bool = False) -> Path:
+    """A plain table of position and force on the hand's side, and its experiment file; short: what a test needs."""
+    rng, (t, x, _, f) = np.random.default_rng([seed, 18]), simulate(pair, SHORT_S if short else LENGTH_S)
     rows = np.column_stack([t, x + rng.normal(0, pair.noise_m, len(t)), f + rng.normal(0, pair.noise_n, len(t))])
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "log.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["t", "x", "F"])
         writer.writerows([f"{a:.4f}", f"{b:.7f}", f"{c:.5f}"] for a, b, c in rows.tolist())
+    return write_experiment(folder, pair, short=short)
+
+
+def write_experiment(folder: Path, pair: Pair, *, short: bool = False) -> Path:
+    """The experiment file of such a table."""
     name, units, means = ("lever", ("rad", "N m"), ("angle", "torque"))
     if not pair.turns:
         name, units, means = ("drawer-soft", ("m", "N"), ("position", "force"))
+    late = "36.5, 43" if short else "48.5, 62"
     path = folder / "series.yaml"
     path.write_text(
         f"""object: {name}
 stage: body
-{keys}recordings:
+recordings:
   signals:
     file: log.csv
     time: {{column: t, unit: s}}
     columns: {{x: {{column: x, unit: {units[0]}}}, f: {{column: F, unit: {units[1]}}}}}
     {means[0]}: x
     {means[1]}: f
-segments: {{static: [0.5, 3.5], quasi_static: [4, 24], train: [27, 48], test: [48.5, 62]}}
+segments: {{static: [0.5, 3.5], quasi_static: [4, 24], train: [27, {36 if short else 48}], test: [{late}]}}
 """
     )
     return path

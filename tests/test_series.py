@@ -11,7 +11,7 @@ from palpate.elements import Coulomb, ScalarInertia, Stiffness, Viscous
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
 from palpate.mechanisms import SeriesHinge, SeriesSlide, check_mechanism
-from palpate.model import Model, load_object
+from palpate.model import Model
 from palpate.runtime import StepStatus, observer
 from palpate.runtime import driven as along
 from palpate.runtime.driven import driven
@@ -41,11 +41,19 @@ def test_a_series_is_one_body_for_whoever_knows_no_dynamics(mechanism: SeriesSli
     assert [n for n in stepper.names if "inner" in n] == list(stepper.names[1::2])
 
 
-def test_play_between_both_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "loose.yaml"
-    path.write_text(files.OBJECT.replace("type: series-slide", "type: series-slide\n  play: 0.001"))
-    with pytest.raises(PalpateError, match="play"):
-        load_object(path)
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("stage: body", "stage: body\nmethod: joint", "not for two bodies in series"),
+        ("object: drawer-soft", "object: drawer-soft\nwithout: [k]", "stiffness"),
+    ],
+)
+def test_what_is_not_for_two_bodies_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    (tmp_path / "log.csv").write_text("t,x,F\n0,0,0\n")
+    path = files.write_experiment(tmp_path, files.Pair())
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(PalpateError, match=said):
+        run_experiment(read_experiment(path))
 
 
 def test_both_bodies_move_in_c_as_in_python(tmp_path: Path) -> None:
@@ -86,7 +94,7 @@ def test_python_and_c_lead_both_bodies_the_same_way(monkeypatch: pytest.MonkeyPa
 def test_a_drawer_behind_something_soft_is_identified(tmp_path: Path) -> None:
     """One on which steps in logarithms alone crept along a valley: m_1 + m_2 is known better than m_1."""
     pair = files.random_pair(3)
-    result = run_experiment(read_experiment(files.write(tmp_path, pair, 3)))
+    result = run_experiment(read_experiment(files.write(tmp_path, pair, 3, short=True)))
     assert result.passed, result.findings
     for name, truth in pair.truth.items():
         e = result.data["parameters"][name]

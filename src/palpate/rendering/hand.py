@@ -96,6 +96,9 @@ def _world(mechanism: Mechanism) -> tuple[FloatArray, FloatArray]:
 def motion_of(model: Model) -> Callable[[Sequence[float], Sequence[float]], Moving]:
     """Bind how the body moves in the world: state and accelerations -> its frame in motion."""
     mechanism, (turn, origin) = model.mechanism, _world(model.mechanism)
+    if mechanism.unmeasured:
+        wrong = "a hand and a robot in closed loop with two bodies in series are not simulated"
+        raise PalpateError(f"model {model.name!r}: {wrong}; Stepper, C and FMU step both of them")
     up = np.array([0.0, 0.0, mechanism.gravity])
 
     def moving(state: Sequence[float], acc: Sequence[float]) -> Moving:
