@@ -69,6 +69,10 @@ TRAVEL = {"rad": ("deg", 92, "0.2 deg"), "m": ("mm", 400, "1 mm")}
 """Unit of a coordinate -> how people write it, a usual range, how well its zero is known."""
 
 
+TABLE = {"rad": ("angle", "torque", ("deg", "N m")), "m": ("position", "force", ("mm", "N"))}
+"""Unit of a coordinate -> what a table calls it and what moves it, and their units."""
+
+
 def starting_names() -> list[str]:
     """What `palpate new` knows by name: the objects that ship, and a capture of motion alone."""
     return [*shipped_objects(), CAPTURE]
@@ -111,6 +115,11 @@ def starting_experiment(
         frame = PLACED if model.mechanism.placed else HINGE if turns else SLIDE
         words |= {"frame": frame, "stops": f"[0 {unit}, {most} {unit}]", "zero": zero}
     words |= {"first": parameters[0], "last": parameters[-1]}
+    if model.mechanism.unmeasured:
+        position, effort, units = TABLE[model.mechanism.coordinates[str(main)]]
+        return _filled(
+            "table", {**words, "position": position, "effort": effort, "unit": units[0], "effort_unit": units[1]}
+        )
     if model.mechanism.floor:
         pair = AXLE if model.mechanism.holds_sideways else AHEAD
         return _filled("floor", {**words, **FLOOR[model.mechanism.floor], "pair": pair})
