@@ -329,7 +329,7 @@ def _give(case: Case, lack: Lack) -> tuple[str, str]:
     return (
         f"is a position measured on the hand's side of something soft, of about {stiffness}",
         "measure it on the object itself, make stiffer what is between, or have it removed (compensate: true); with a "
-        f"mass on either side, describe two bodies (mechanism: {{type: {series}}})",
+        f"mass on either side, describe two bodies (mechanism type {series})",
     )
 
 
