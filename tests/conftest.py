@@ -321,7 +321,7 @@ def coarse_replay() -> Iterator[dict[str, float]]:
     """Replays of results in a few windows and in steps of 5 ms: of what a table or a door takes to be identified they
     are half. Gives what users have, for results of which something is asked about their replays.
     """
-    with _replays(REPLAY_STEP_S=5e-3, REPLAYED_S=40.0) as exact:
+    with _replays(REPLAY_STEP_S=5e-3, REPLAYED_S=20.0) as exact:
         yield exact
 
 
