@@ -146,7 +146,16 @@ def test_a_slide_expands_the_same_on_symbols_and_may_drive_a_linkage() -> None:
 @pytest.mark.parametrize(
     "element",
     [
-        *(ScalarInertia(), Viscous(), Coulomb(), Stribeck(), Hysteresis(), Table(), EndStop(), PolynomialSpring()),
+        *(
+            ScalarInertia(),
+            Viscous(),
+            Coulomb(),
+            Stribeck(),
+            Hysteresis(),
+            Table(),
+            EndStop(at=0.4),
+            PolynomialSpring(),
+        ),
         *(ZoneDamper(above=0.2), Gravity()),
     ],
     ids=lambda e: e.type,
