@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 from palpate.errors import FileProblem
@@ -61,7 +62,7 @@ def read_bytes(path: Path, most: int = -1, *, if_empty: str = "export or copy it
         with path.open("rb") as file:
             data = file.read(most)
     except FileNotFoundError:
-        raise FileProblem(path, "there is no such file", remedy=_neighbours(path)) from None
+        raise FileProblem(path, "there is no such file", remedy=nearest_file(path)) from None
     except OSError as error:
         raise FileProblem(path, f"cannot be read ({error.strerror})") from error
     if not data:
@@ -95,8 +96,18 @@ def finite(x: float) -> float | None:
     return float(x) if math.isfinite(x) else None
 
 
-def _neighbours(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"the folder {path.parent} does not exist either"
-    alike = sorted(p.name for p in path.parent.iterdir() if p.is_file() and p.suffix.lower() == path.suffix.lower())
-    return f"the folder holds {', '.join(alike[:8])}" if alike else f"the folder has no {path.suffix or 'such'} file"
+def nearest_file(path: Path) -> str:
+    """What to write instead of a path that leads nowhere: the nearest name there, or what there is."""
+    missing = path
+    while not missing.parent.is_dir() and missing.parent != missing:
+        missing = missing.parent  # the first part that is not there
+    names = sorted(p.name for p in missing.parent.iterdir() if not p.name.startswith("."))
+    near = get_close_matches(missing.name, names, 1)
+    alike = [n for n in names if missing == path and path.suffix and n.lower().endswith(path.suffix.lower())]
+    lost = "" if missing == path else f"there is no folder {missing}: "
+    if near:
+        return f"{lost}did you mean {missing.with_name(near[0])}?"
+    here = "this folder" if missing.parent == Path() else f"the folder {missing.parent}"
+    if lost:
+        return lost.removesuffix(": ")
+    return f"{here} holds {', '.join(alike[:8])}" if alike else f"{here} holds nothing that is called so"

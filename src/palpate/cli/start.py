@@ -17,7 +17,7 @@ import palpate
 from palpate.cli.console import Done, OwnParts, argument, objects, one_of, option
 from palpate.cli.identify import save_result
 from palpate.errors import FileProblem, PalpateError, UnknownName
-from palpate.files import write_text
+from palpate.files import nearest_file, write_text
 from palpate.progress import Tell, portion
 
 STAGES = ("wheelbarrow", "door")
@@ -50,7 +50,7 @@ def new(
     if len(things) > 1 or (name not in starting_names() and not is_object and recordings[0].exists()):
         return _guessed(recordings, out, force, header, rate)
     if name not in starting_names() and not is_object and (Path(name).suffix or recordings[0].parent != Path()):
-        raise FileProblem(name, "there is no such file", remedy="give a recording, an object file or an object's name")
+        raise FileProblem(name, "there is no such file", remedy=nearest_file(Path(name)))
     if header is not None or rate is not None:
         raise PalpateError("--header and --rate are for recordings, such as palpate new log.csv --rate 100")
     if out is not None and str(out) == "-":

@@ -19,6 +19,7 @@ from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian
 from palpate.physics.maps import Body
 from palpate.physics.motion import Kinematics, nearest_rotation
+from palpate.physics.units import share_text
 
 TURNED_DEG = 3.0
 """A load cell's cross-talk of a few percent looks like a degree or two."""
@@ -195,9 +196,14 @@ def _of_body(solution: Solution, body: Body) -> Weakness:
     share = np.abs(changes) / scale
     chosen = [int(i) for i in np.argsort(share)[::-1] if share[i] > 0.4 * share.max()][:3]
     changes *= np.sign(changes[chosen[0]])  # a singular vector's own is arbitrary
-    words = _words(solution.model, DRAWING_NAMES, DRAWING_UNITS, changes, chosen, f"{100 * relative:.2g} % of the body")
+    words = _words(solution.model, DRAWING_NAMES, DRAWING_UNITS, changes, chosen, f"{_of(relative)} the body")
     named = {name: float(c) for name, c in zip(DRAWING_NAMES, changes, strict=True)}
     return Weakness(named, relative, DRAWING_NAMES[chosen[0]], words)
+
+
+def _of(share: float) -> str:
+    """ "12 % of" or "11 times", before what it is a share of."""
+    return share_text(share) if share >= 1 else f"{share_text(share)} of"
 
 
 def _of_parameters(solution: Solution) -> Weakness | None:
@@ -218,7 +224,7 @@ def _of_parameters(solution: Solution) -> Weakness | None:
     names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
     chosen = [int(i) for i in np.argsort(-np.abs(parts)) if abs(parts[i]) > 0.3 * np.abs(parts).max()][:4]
     relative = float(max(abs(changes[i]) / max(abs(p[i]), 1e-12) for i in chosen))
-    words = _words(model, names, units, changes, chosen, f"up to {100 * relative:.2g} % of a value")
+    words = _words(model, names, units, changes, chosen, f"up to {_of(relative)} the value")
     return Weakness({names[i]: float(changes[i]) for i in np.flatnonzero(free)}, relative, names[chosen[0]], words)
 
 

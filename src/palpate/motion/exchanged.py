@@ -13,6 +13,7 @@ import numpy as np
 
 from palpate.motion.derivatives import savitzky_golay
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz
+from palpate.physics.units import share_text
 
 WINDOW_S, ORDER = 0.15, 3
 SLOWER, BETTER = 1.4, 0.9
@@ -36,7 +37,7 @@ class Exchange:
 
     def words(self, position: str, effort: str) -> str:
         """The evidence, with the two called so."""
-        left, other = (f"{100 * x:.0f} %" if x > 0.1 else f"{100 * x:.2g} %" for x in (self.left, self.left_otherwise))
+        left, other = (f"{100 * x:.0f} %" if x > 0.1 else share_text(x) for x in (self.left, self.left_otherwise))
         return (
             f"{position} and {effort} look swapped: what is called {effort} changes {self.slower:.2g} times as slowly "
             f"as what is called {position}, but what moves changes more slowly than what moves it; as stored, motion "

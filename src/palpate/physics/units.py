@@ -184,6 +184,13 @@ class Shown(NamedTuple):
     unit: str
 
 
+def share_text(share: float) -> str:
+    """A share for people: "0.58 %", "57 %", from once on "11 times"; of something that follows."""
+    if share >= 1:
+        return f"{share:.0f} times" if share >= 10 else f"{share:.2g} times"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
 def shown_in(unit: str) -> Shown:
     """Degrees for radians, also per second; other units as they are, with superscripts."""
     factor = 180 / pi if re.fullmatch(r"rad(/s[2²]?)?", unit) else 1.0

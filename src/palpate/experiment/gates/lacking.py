@@ -22,7 +22,7 @@ from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
 from palpate.physics.arrays import FloatArray
-from palpate.physics.units import along, shown, told_apart
+from palpate.physics.units import along, share_text, shown, told_apart
 
 MOVED_SHARE = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
@@ -343,7 +343,7 @@ def _gain(case: Case, lack: Lack) -> tuple[str, str]:
 def _linearity(case: Case, lack: Lack) -> tuple[str, str]:
     largest = np.abs(case.fit.rows()[:, :, -1]).max(axis=0)
     by = 100 * float(np.max(largest * np.abs(lack.coefficients)))
-    words = f"is a load cell that is nonlinear, by {by:.2g} % between small and the largest forces"
+    words = f"is a load cell that is nonlinear, by {share_text(by / 100)} between small and the largest forces"
     return words, "calibrate it over the range used"
 
 

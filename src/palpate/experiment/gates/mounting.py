@@ -34,6 +34,8 @@ LEVER_M = (0.003, 2.0)
 """From a sensor to the line along which the hand pulls at the handle."""
 BESIDE_M, BESIDE_SHARE, LATE_S = 0.02, 0.5, 1e-3
 """Less is what a ruler, a drawing or a typed sample may be off by: a lever arm, a share, a delay."""
+SHIFTED = 5
+"""How often a delay is looked for again."""
 STATED_LATE_S = 5e-3
 """The same of a clock that was stated by samples."""
 BESIDE_STDS = 5.0
@@ -297,31 +299,44 @@ def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     A hinge's sensor that sits by (x, y) elsewhere adds x f_y - y f_x, one that is turned adds the other components; one
     that is late adds the row's slope. A component that is the row itself over a lever cannot be told from the scale of
     all parameters and is left out. Standard deviations hold for residuals that are alike within a second (sandwich).
+    A delay is more than its slope where it is long: the wrench is shifted by what was found, and the rest found again
+    (Gauss and Newton).
     """
     inputs, balance = fit.inputs, fit.balance
     low = fit_balance(inputs, fit.moved, balance)
-    idle = _idle_components(fit)
-    row = projected(balance)[:, 0]
-    raw = np.nan_to_num(np.vstack([*idle.values(), np.gradient(row, balance.times_s)]))
-    lines: list[FloatArray] = []
-    pieces: list[Any] = []
+    idle, row, times = _idle_components(fit), projected(balance)[:, 0], balance.times_s
+    beside, pieces, columns = list[FloatArray](), list[Any](), list[FloatArray]()
     for number, segment in enumerate(fit.plan.segments):
+        columns.append(low.rows(segment)[:, 0])
         a, b = balance.indices(segment)
-        rows, more = low.rows(segment)[:, 0], low.passed(low.weighed(raw[:, a:b], a, b))
-        lines.append(np.hstack([rows[:, :-1], more.T, rows[:, -1:]]))
-        step_s = float(balance.times_s[b - 1] - balance.times_s[a]) / max(len(rows), 1)
-        pieces.append(np.asarray(np.arange(len(rows)) * step_s / PIECE_S, dtype=np.int64) + 1_000_000 * number)
-    X, target = np.hsplit(np.concatenate(lines), [-1])
+        step_s = float(times[b - 1] - times[a]) / max(len(columns[-1]), 1)
+        pieces.append(np.asarray(np.arange(len(columns[-1])) * step_s / PIECE_S, dtype=np.int64) + 1_000_000 * number)
+    index, late = np.unique(np.concatenate(pieces), return_inverse=True)[1], 0.0
+    known, measured = np.hsplit(np.concatenate(columns), [-1])
+    value, std = np.zeros(len(idle) + 1), np.zeros(len(idle) + 1)
+    for _ in range(SHIFTED):
+        shifted = [np.interp(times - late, times, x) for x in (*idle.values(), row)]
+        raw = np.nan_to_num(np.vstack([*shifted[:-1], np.gradient(shifted[-1], times), shifted[-1] - row]))
+        spans = [balance.indices(segment) for segment in fit.plan.segments]
+        beside = [low.passed(low.weighed(raw[:, a:b], a, b)).T for a, b in spans]
+        more, moved = np.hsplit(np.concatenate(beside), [-1])
+        value, std = _with_scatter(np.hstack([known, more]), (measured + moved)[:, 0], index)
+        value, std = value[-more.shape[1] :], std[-more.shape[1] :]
+        step, late = float(value[-1]), late + float(value[-1])
+        if abs(step) < 0.1 * std[-1] or abs(late) < LATE_S:
+            break
+    return tuple(idle), np.append(value[:-1], late), std
+
+
+def _with_scatter(X: FloatArray, y: FloatArray, piece: Any) -> tuple[FloatArray, FloatArray]:
+    """Least squares and its standard deviations, for residuals that are alike within a piece (White 1980)."""
     scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     Z = X / scale
-    best = least_squares(Z, target[:, 0])
-    scores = Z * (target[:, 0] - Z @ best)[:, None]
-    _, index = np.unique(np.concatenate(pieces), return_inverse=True)
-    summed = np.stack([np.bincount(index, column) for column in scores.T])
+    best = least_squares(Z, y)
+    scores = Z * (y - Z @ best)[:, None]
+    summed = np.stack([np.bincount(piece, column) for column in scores.T])
     inverse = np.asarray(np.linalg.pinv(Z.T @ Z), dtype=float)
-    std = np.linalg.norm(inverse @ summed, axis=1) / scale
-    n = len(raw)
-    return tuple(idle), (best / scale)[-n:], std[-n:]
+    return best / scale, np.linalg.norm(inverse @ summed, axis=1) / scale
 
 
 def _idle_components(fit: Fit) -> dict[str, FloatArray]:
