@@ -221,7 +221,7 @@ def test_the_vertical_does_not_depend_on_where_the_recording_begins(tmp_path: Pa
 
 
 def test_a_delay_is_told_in_all(tmp_path: Path) -> None:
-    """As long as it is: 50 ms were 52.3 (+- 0.7), because a long delay is more than a slope."""
+    """As long as it is: 50 ms were 51.6 (+- 1.5) of a drawer, because a long delay is more than a slope."""
 
     def late(run: gates.Run) -> gates.Run:
         n = round(0.05 * gates.RATE_HZ)
