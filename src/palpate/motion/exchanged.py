@@ -1,8 +1,8 @@
 """Whether a coordinate and the effort along it were exchanged, seen by their motion alone.
 
 A position is a force integrated twice over an inertia, so that it changes more slowly than the force does: in 41
-simulated and 6 real recordings, on which the limits below were chosen, 2.3 to 400 times as slowly. Where springs and weight are all that is felt, both change
-alike, and nothing is said.
+simulated and 6 real recordings, on which the limits below were chosen, 2.3 to 400 times as slowly.
+Where springs and weight are all that is felt, both change alike, and nothing is said.
 """
 
 from __future__ import annotations
