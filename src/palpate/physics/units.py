@@ -82,6 +82,8 @@ _IN_WORDS = {
     **{"centimetre": "cm", "second": "s", "millisecond": "ms", "microsecond": "us", "degree": "deg", "radian": "rad"},
     **{"gram": "g", "kilogram": "kg", "hertz": "Hz", "percent": "%", "feet": "ft", "pound": "lb", "per": "/"},
 }
+_BESIDE = {"of", "in", "force", "torque", "moment", "length", "angle", "time", "unit", "units"}
+"""Words beside a unit in words: "newtons of force"."""
 _FACTOR = re.compile(r"^([A-Za-z%]+)(?:\^?(-?[1-9]))?$")
 
 
@@ -109,7 +111,7 @@ def parse_unit(text: str) -> Unit:
 
 def _abbreviated(text: str) -> str:
     """A unit in words as it is written here: "newton metres" -> "N m"; empty where a word has no abbreviation."""
-    words = [w.lower() for w in re.findall(r"[A-Za-z%]+", text)]
+    words = [w for w in map(str.lower, re.findall(r"[A-Za-z%]+", text)) if w not in _BESIDE]
     short = [_IN_WORDS.get(w) or _IN_WORDS.get(w.removesuffix("s")) or (w if w in UNITS else "") for w in words]
     return " ".join(short).replace(" / ", "/") if all(short) else ""
 
