@@ -219,7 +219,6 @@ def test_twin_refuses_an_unknown_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("short_handles")
-@pytest.mark.usefixtures("short_handles")
 def test_demo_runs_every_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Short recordings: the paper's, four times as long, are fitted in the studies and by `make demo`."""
     short = partial(write_door_twin, twin=door_twin(SEED, session=SESSION))

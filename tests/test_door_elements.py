@@ -30,6 +30,7 @@ from palpate.elements import (
     Presliding,
     ScalarInertia,
     SmoothTable,
+    Stiffness,
     Stribeck,
     Table,
     Viscous,
@@ -80,6 +81,7 @@ OTHERS = [
     GasStrut(acts_on="hinge"),
     Latch(),
     Presliding(),
+    Stiffness(acts_on="hinge"),
 ]
 
 
@@ -119,6 +121,7 @@ def test_each_is_its_formula() -> None:
     assert columns(Coulomb(), 0.3, 0.0) == [0.0]
     assert columns(Stribeck(v_s=0.1), 0.3, -0.2) == pytest.approx([-exp(-4)], rel=1e-14)
     assert columns(PolynomialSpring(order=3, reference=0.5), 2.5, 0.0) == [-1.0, -2.0, -4.0, -8.0]
+    assert columns(Stiffness(acts_on="hinge"), 1.5, 2.0) == [1.5]
     assert columns(Table(knots=(0.0, 1.0, 3.0)), 1.5, 0.0) == [0.0, 0.75, 0.25]
     assert columns(Hysteresis(knots=(0.0, 1.0, 3.0)), 1.5, -2.0) == [0.0, -0.75, -0.25]
     assert columns(EndStop(at=1.0), 1.5, 2.0) == [0.5, 1.0]

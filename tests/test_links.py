@@ -46,9 +46,10 @@ def assert_inside(result: Result, truth: dict[str, float], names: tuple[str, ...
         assert abs(e["value"] - truth[name]) < widths * (e["ci95"][1] - e["ci95"][0]) / 2, name
 
 
-def test_a_link_that_was_measured_wrongly_is_found(tmp_path: Path) -> None:
-    name, i, off = "L4", 3, -0.005
-    path, truth = door(tmp_path, 3, off=tuple(off * (j == i) for j in range(4)), estimate=f"[{name}]")
+@pytest.mark.parametrize(("seed", "name", "off"), [(1, "L2", 0.005), (3, "L4", -0.005)], ids=["5 mm", "-5 mm"])
+def test_a_link_that_was_measured_wrongly_is_found(seed: int, name: str, off: float, tmp_path: Path) -> None:
+    i = int(name[1]) - 1
+    path, truth = door(tmp_path, seed, off=tuple(off * (j == i) for j in range(4)), estimate=f"[{name}]")
     result = run_experiment(read_experiment(path))
     found = result.data["shapes"][f"closer.{name}"]
     low, high = found["ci95"]

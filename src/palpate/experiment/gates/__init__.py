@@ -7,10 +7,11 @@ stands with its gate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from palpate.experiment.gates import channels, explaining, lacking, mounting, numbers
 from palpate.experiment.stage.result import Case
-from palpate.findings import Finding
+from palpate.findings import Finding, Severity
 
 Gate = Callable[[Case], Iterable[Finding]]
 
@@ -93,6 +94,8 @@ def judge(case: Case) -> tuple[Finding, ...]:
     inputs = case.fit.inputs
     kinds = ("any", "imu" if inputs.imu is not None else "guided" if inputs.main is not None else "")
     findings = [*case.prepared.findings, *(f for gate, kind in GATES if kind in kinds for f in gate(case))]
+    if any(f.fatal for f in findings):  # columns that look exchanged are why; where all is well, it only looks so
+        findings = [replace(f, severity=Severity.FATAL) if f.cause == "exchanged" else f for f in findings]
     explained = _followers(findings)
     failures = _followers(f for f in findings if f.fatal)  # a warning never takes a failure away
     if any(f.fatal and f.cause != "placement" for f in case.prepared.findings):

@@ -239,8 +239,9 @@ def _options(case: Case, lack: Lack) -> tuple[str, str]:
 
 def _direction(case: Case, lack: Lack) -> tuple[str, str]:
     c, (one, other) = lack.effect.place, case.model.mechanism.way
-    text = f"type: zone-damper, name: b_{one}, acts_on: {c}, over: {c}, when: {one}"
-    return f"is damping that differs between {one} and {other}", _element(text)
+    more = one if float(lack.coefficients[0]) > 0 else other  # of |speed|, beside what opposes both ways alike
+    text = f"type: zone-damper, name: b_{more}, acts_on: {c}, over: {c}, when: {more}"
+    return f"is damping that differs between {one} and {other}, more of it while {more}", _element(text)
 
 
 def _force(case: Case, lack: Lack) -> tuple[str, str]:

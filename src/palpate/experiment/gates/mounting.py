@@ -323,7 +323,8 @@ def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         value, std = _with_scatter(np.hstack([known, more]), (measured + moved)[:, 0], index)
         value, std = value[-more.shape[1] :], std[-more.shape[1] :]
         step, late = float(value[-1]), late + float(value[-1])
-        if abs(step) < 0.1 * std[-1] or abs(late) < LATE_S:
+        # a slope that shows nothing is no delay, wherever the search might go from there
+        if abs(step) < 0.1 * std[-1] or abs(late) < max(LATE_S, BESIDE_STDS * std[-1]):
             break
     return tuple(idle), np.append(value[:-1], late), std
 

@@ -499,12 +499,12 @@ def fit_inputs(
     """
     if inputs.mechanism.unmeasured and (inputs.inner is None or inputs.inner.mechanism != inputs.mechanism):
 
-        def led(other: Inputs, find: bool) -> Fit:
+        def led(other: Inputs, find: Contact | None = None) -> Fit:
             other = lead(other, plan.segments)
             return fit_inputs(other, segments, plan, noise=noise, near=near, find_contact=find, tell=tell)
 
         fit = led(inputs, find_contact)
-        return fit if fit.inputs.stops == inputs.stops else led(fit.inputs, False)
+        return fit if fit.inputs.stops == inputs.stops else led(fit.inputs)
     if inputs.effort is None and any(e.uses_effort for e in inputs.model.elements):
 
         def between(other: Inputs, find: Contact | None = None) -> Fit:

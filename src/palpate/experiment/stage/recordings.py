@@ -400,7 +400,7 @@ def _exchanged(part: SignalsPart, recording: Recording, even: Even) -> list[Find
     columns = zip(names, reversed(stored), units, strict=True)
     exchanged = ", ".join(f"{name}: {{column: {column}, unit: {unit}}}" for name, column, unit in columns)
     remedy = f"exchange their names in the header of the file, or write columns: {{{exchanged}}}"
-    return [Finding("exchanged", found.words(*keys), "recordings.signals", remedy, Severity.FATAL)]
+    return [Finding("exchanged", found.words(*keys), "recordings.signals", remedy)]
 
 
 def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> list[Finding]:

@@ -36,7 +36,7 @@ const studio = {
     }
     if (mine !== opening) return;
     Object.assign(studio, {file, state, quick: null, draft: null, moving: false});
-    location.hash = `${current}${file ? `/${file}` : ""}`;
+    location.hash = encodeURI(`${current}${file ? `/${file}` : ""}`);
     files();
     draw();
     poll();
@@ -155,7 +155,7 @@ function show(name) {
     tab.tabIndex = mine ? 0 : -1;
     at(tab.getAttribute("aria-controls")).hidden = !mine;
   });
-  location.hash = `${name}${studio.file ? `/${studio.file}` : ""}`;
+  location.hash = encodeURI(`${name}${studio.file ? `/${studio.file}` : ""}`);
   Object.entries(views).forEach(([key, view]) => { if (key !== name && view.hide) view.hide(); });
   draw();
 }
@@ -239,7 +239,14 @@ document.addEventListener("keydown", e => {
 });
 
 window.studio = Object.assign(studio, {views});
-const [view, ...path] = decodeURIComponent(location.hash.slice(1)).split("/");
+function place() {
+  try {
+    return decodeURI(location.hash.slice(1)).split("/");
+  } catch { /* typed by hand */
+    return [];
+  }
+}
+const [view, ...path] = place();
 await studio.list();
 const first = path.join("/") || studio.folder?.open;
 show(views[view] ? view : "data");
