@@ -81,6 +81,7 @@ WRONG: list[tuple[str, list[str]]] = [
     ("segments: {train: 5, test: [4, 5]}", ["segments.train: 5 is not a segment [from, to] or a list of such"]),
     ("segments: {train: [1, null], test: [4, 5]}", ["segments.train: null is not a number"]),
     ("segments: {train: [1, 2 kg], test: [4, 5]}", ["segments.train: '2 kg' is not a quantity in s, ms, us or ns"]),
+    ("segments: {test: [4, 5]}\ntrain: [1, 2]", ["line 9: the key 'train' does not stand here but under segments: in"]),
     ("segments: {train: {from: 1, to: 2}, test: [4, 5]}", ["segments.train: there is no key 'from'", "samples"]),
     ("segments: {train: {samples: [0, 2]}, test: [4, 5]}", ["segments.train.samples: 0", "counting starts at 1"]),
     ("segments: {train: [4, 4], test: [5, 6]}", ["segments.train: [4, 4] is empty"]),

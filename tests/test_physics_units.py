@@ -131,6 +131,7 @@ def test_newton_times_metre_is_newtonmetre() -> None:
     [
         ("45 kilo", "kg", "in the unit 'kilo' there is no unit 'kilo'"),
         ("25 degrees", "rad", "there is no unit 'degrees'. Write 'deg'"),
+        ("3 newtons of force", "N", "there is no unit 'newtons'. Write 'N'"),
         ("45 m", "kg", "'45 m' is not a quantity in kg"),
         ("heavy", "kg", "'heavy' is not a number with a unit, such as '1.5 kg'"),
         ("1.2.3 kg", "kg", "'1.2.3' is not a number"),

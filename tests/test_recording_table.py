@@ -146,6 +146,8 @@ def test_seconds_are_kept_as_stored(tmp_path):
 
 DAMAGED = {
     "empty": ("", {}, "the file is empty"),
+    "blank lines": ("\n  \n", {}, "the file is empty"),
+    "commas in numbers": ("t,a,b\n0,00,0,03,3,2\n0,01,0,04,3,3\n", {}, "line 2: .*commas are in the numbers.*points"),
     "header only": ("t,Fx\n", {}, "line 2: there are no data rows"),
     "no header": ("0,1\n1,2\n", {}, "line 1: the first line holds numbers.*header: .*--header"),
     "two headers": ("t,a\n0,1\n", {"header": ["t", "a"]}, "names its columns itself.*Leave header out"),

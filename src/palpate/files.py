@@ -65,7 +65,7 @@ def read_bytes(path: Path, most: int = -1, *, if_empty: str = "export or copy it
         raise FileProblem(path, "there is no such file", remedy=nearest_file(path)) from None
     except OSError as error:
         raise FileProblem(path, f"cannot be read ({error.strerror})") from error
-    if not data:
+    if not data or data.isspace():
         raise FileProblem(path, "the file is empty", remedy=if_empty)
     return data
 

@@ -128,6 +128,11 @@ def _head(path: Path, data: bytes, header: Sequence[str] | None) -> tuple[list[s
         if below is not None and known and any(u and not is_number(u) for u in units):
             pairs = zip_longest(names, units, fillvalue="")
             names, rows_from = [f"{name} [{unit}]" if name and unit else name for name, unit in pairs], below + 1
+    halves = cells.get(rows_from, cells[first])[1::2] if separator == "," and width == 2 * len(names) else []
+    if halves and all(map(str.isdigit, halves)):
+        wrong = f"the header names {len(names)} columns, the rows have {width} fields: commas are in the numbers, too"
+        remedy = "export it with points in the numbers, or with semicolons between the columns"
+        raise FileProblem(path, wrong, line=rows_from + 1, remedy=remedy)
     if any(names[width:]):
         wrong = f"the header names {len(names)} columns ({', '.join(names)}), the rows have {width}"
         raise FileProblem(path, wrong, line=rows_from, remedy="correct the header")

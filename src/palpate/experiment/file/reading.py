@@ -499,6 +499,9 @@ def _most_telling(experiment: Experiment[Any], root: Any, tree: Any, error: Vali
         known = {name for part in typed or parts for name in part.model_fields}
         unknown = f"the key {at[-1]!r} does not go with the others here: say which type is meant"
         unknown = unknown if at[-1] in known else unknown_name("key", at[-1], known)
+        homes = [name for name in root.model_fields if any(at[-1] in p.model_fields for p in _parts(root, (name,)))]
+        if len(at) == 1 and homes:  # moved to the left, or never indented
+            unknown = f"the key {at[0]!r} does not stand here but under {' or '.join(homes)}: indent it below that key"
         return ExperimentProblem(experiment.source, ".".join(at[:-1]), unknown, line=experiment.line(at))
     if kind == "missing":
         return experiment.problem(at, "this key is missing", remedy(root, at))
