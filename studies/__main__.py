@@ -51,7 +51,7 @@ SEEDS = {
     "information": 30,
     "objects": 20,
     "priors": 100,
-    "turns": 40,
+    "turns": 80,
     "series": 12,
 }
 
