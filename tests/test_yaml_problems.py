@@ -15,6 +15,11 @@ MISTAKES = {
     "segments:\n  train: [1, 2]\n\ttest: [2, 3]\n": (3, "begins with a tab", "indent with spaces"),
     "segments:\n  train: [1, 2]\n   test: [2, 3]\n": (3, "indented by 3 spaces", "by 2 spaces, like line 2"),
     "segments:\n  train: [1, 2]\n test: [2, 3]\n": (3, "indented by 1 space,", "by 2 spaces, like line 2"),
+    "a:\n  b: 1\nsegments:\n   train: [1, 2]\n  test: [2, 3]\n": (
+        5,
+        "by 2 spaces, and line 4 .* by 3 spaces",
+        "both alike",
+    ),
     "object: door\n    stage: body\n": (2, "though the key above has its value", "with no space"),
     "object: door\nstage body\nfactor: UtU\n": (2, "no colon after 'stage'", "write stage: and then"),
     "object: door\nstage body\n": (2, "no colon after 'stage'", "write stage: and then"),

@@ -126,6 +126,11 @@ def _indented(said: str, lines: list[str], line: int | None) -> YamlProblem | No
     if not above:
         return None
     same = min(reversed(above), key=lambda i: abs(_depth(lines[i - 1]) - depth))
+    key = max((i for i in above if _depth(lines[i - 1]) < depth), default=0)
+    beside = next((i for i in above if i > key and _depth(lines[i - 1]) > depth), None)
+    if beside is not None and beside == key + 1 > 1 and sign != "-" and _depth(lines[same - 1]) == depth:
+        wrong = f"the line is indented by {_spaces(depth)}, and line {beside} below the same key by "
+        return YamlProblem(line, wrong + _spaces(_depth(lines[beside - 1])), "indent both alike")
     if _depth(lines[same - 1]) == depth:
         wrong = "the line does not go on with what stands above"
         return YamlProblem(line, wrong, "keys end with a colon, entries of a list begin with a dash: do not mix them")
